@@ -1,0 +1,2 @@
+//! The homarus command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! RPC libraries that homarus is measured against: quinn, tonic, tarpc

@@ -1,0 +1,1 @@
+//! Deterministic simulation of Homa endpoints on a hostile network

@@ -1,0 +1,1 @@
+//! Message-size distributions of the published Homa workloads, and sampling from them
