@@ -18,6 +18,13 @@ impl Transmit {
     /// Longest Homa header, bytes (an ACK).
     pub const MAX_HEADER: usize = 80;
 
+    /// A packet of `header` and `payload`. Panics if the header is longer than [`MAX_HEADER`](Self::MAX_HEADER).
+    pub fn new(to: SocketAddr, priority: u8, header: &[u8], payload: Payload) -> Transmit {
+        let mut buffer = [0; Transmit::MAX_HEADER];
+        buffer[..header.len()].copy_from_slice(header);
+        Transmit { to, priority, header: buffer, header_len: header.len() as u8, payload }
+    }
+
     /// The Homa header.
     pub fn header(&self) -> &[u8] {
         &self.header[..usize::from(self.header_len)]
