@@ -7,6 +7,7 @@ mod error;
 mod instant;
 mod payload;
 mod transmit;
+pub mod wire;
 
 pub use config::{Config, ConfigError, Framing};
 pub use endpoint::{CallOptions, Endpoint, Event, IncomingRpc, PeerView, RpcId, Stats, View};
