@@ -1,0 +1,173 @@
+use super::{Job, Spec};
+use anyhow::{Result, bail};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// Counts RPCs between the end of the warm-up and the end of the trial.
+///
+/// The clock is read once per round trip where latency is measured, and rarely where only the rate is.
+pub struct Meter {
+    job: Job,
+    size: usize,
+    begin: Instant,
+    end: Instant,
+    phase: Cell<Phase>,
+    first: Cell<Instant>,
+    last: Cell<Instant>,
+    rpcs: Cell<u64>,
+    since_clock: Cell<u64>,
+    lost: Cell<u64>,
+    nanos: RefCell<Histogram<u64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Measure,
+    Over,
+}
+
+impl Meter {
+    /// Small RPCs between two looks at the clock.
+    const CLOCK_EVERY: u64 = 16;
+    /// Longest round trip that is told from longer ones.
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    /// Starts the warm-up.
+    pub fn start(spec: &Spec) -> Meter {
+        let now = Instant::now();
+        let begin = now + spec.warmup();
+        Meter {
+            job: spec.job,
+            size: spec.size,
+            begin,
+            end: begin + spec.measure(),
+            phase: Cell::new(Phase::WarmUp),
+            first: Cell::new(begin),
+            last: Cell::new(begin),
+            rpcs: Cell::new(0),
+            since_clock: Cell::new(0),
+            lost: Cell::new(0),
+            nanos: RefCell::new(
+                Histogram::new_with_bounds(1, Meter::LONGEST.as_nanos() as u64, 3)
+                    .expect("bounds are constant and valid"),
+            ),
+        }
+    }
+
+    /// Whether another request is wanted.
+    pub fn running(&self) -> bool {
+        self.phase.get() != Phase::Over
+    }
+
+    /// A round trip that began at `sent` has ended.
+    pub fn round_trip(&self, sent: Instant) {
+        let now = Instant::now();
+        if self.phase.get() == Phase::Measure {
+            self.rpcs.set(self.rpcs.get() + 1);
+            let nanos = u64::try_from((now - sent).as_nanos()).unwrap_or(u64::MAX);
+            self.nanos.borrow_mut().saturating_record(nanos);
+        }
+        self.tick(now);
+    }
+
+    /// `rpcs` more RPCs have ended.
+    pub fn count(&self, rpcs: u64) {
+        if self.phase.get() == Phase::Measure {
+            self.rpcs.set(self.rpcs.get() + rpcs);
+        }
+        let unchecked = self.since_clock.get() + rpcs;
+        if unchecked >= Meter::CLOCK_EVERY || self.job == Job::Bulk {
+            self.since_clock.set(0);
+            self.tick(Instant::now());
+        } else {
+            self.since_clock.set(unchecked);
+        }
+    }
+
+    /// `rpcs` requests were lost and had to be sent again or given up.
+    pub fn lost(&self, rpcs: u64) {
+        self.lost.set(self.lost.get() + rpcs);
+        self.tick(Instant::now());
+    }
+
+    fn tick(&self, now: Instant) {
+        match self.phase.get() {
+            Phase::WarmUp if now >= self.begin => {
+                self.phase.set(Phase::Measure);
+                self.first.set(now);
+                self.last.set(now);
+            }
+            Phase::Measure => {
+                self.last.set(now);
+                if now >= self.end {
+                    self.phase.set(Phase::Over);
+                }
+            }
+            Phase::WarmUp | Phase::Over => {}
+        }
+    }
+
+    /// What was measured.
+    pub fn outcome(&self, spec: &Spec) -> Result<Outcome> {
+        let rpcs = self.rpcs.get();
+        let seconds = (self.last.get() - self.first.get()).as_secs_f64();
+        if rpcs == 0 || seconds == 0.0 {
+            bail!(
+                "no RPC ended within {:?} after a warm-up of {:?}: lengthen the trial",
+                spec.measure(),
+                spec.warmup()
+            );
+        }
+        let nanos = self.nanos.borrow();
+        let at = |quantile| nanos.value_at_quantile(quantile) as f64 / 1e3;
+        Ok(Outcome {
+            rpcs,
+            seconds,
+            rpc_per_s: rpcs as f64 / seconds,
+            gbit_per_s: rpcs as f64 * self.size as f64 * 8.0 / seconds / 1e9,
+            lost: self.lost.get(),
+            latency: (!nanos.is_empty()).then(|| Latency {
+                p50_us: at(0.5),
+                p90_us: at(0.9),
+                p99_us: at(0.99),
+                p999_us: at(0.999),
+                max_us: nanos.max() as f64 / 1e3,
+            }),
+        })
+    }
+}
+
+/// What one trial measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// RPCs that ended in the measured time.
+    pub rpcs: u64,
+    /// Measured time, seconds.
+    pub seconds: f64,
+    /// RPCs per second.
+    pub rpc_per_s: f64,
+    /// Bits of requests per second, in units of 10⁹.
+    pub gbit_per_s: f64,
+    /// Requests that were lost and sent again or given up.
+    pub lost: u64,
+    /// Round trips, where they were measured.
+    pub latency: Option<Latency>,
+}
+
+/// Round-trip times, microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Median.
+    pub p50_us: f64,
+    /// 90th percentile.
+    pub p90_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+    /// Longest.
+    pub max_us: f64,
+}

@@ -1,1 +1,0 @@
-//! RPC libraries that homarus is measured against: quinn, tonic, tarpc
