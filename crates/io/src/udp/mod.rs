@@ -87,6 +87,7 @@ impl UdpIo {
             libc::SO_SNDBUF,
             config.send_buffer,
         )?;
+        let default_tos = set_default_tos(fd, v6).is_ok().then_some(DEFAULT_TOS);
         let mut counters = UdpCounters::default();
         let gro = config.gro && sys::set_option(fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
         counters.gro_refused = u64::from(config.gro && !gro);
@@ -99,7 +100,7 @@ impl UdpIo {
             gro,
             receive_capacity: receive_capacity(receive_buffer),
             entries: Vec::with_capacity(outbox::MAX_ENTRIES),
-            outbox: Outbox::new(),
+            outbox: Outbox::new(default_tos),
             inbox: Inbox::new(),
             reports: Reports::default(),
             mtus: PathMtus::new(local, config.max_mtu.min(65_535)),
@@ -232,6 +233,18 @@ fn hand_up(
     counters.coalesced_receptions += 1;
     counters.datagrams_received += count as u64;
     count
+}
+
+/// TOS of priority 7, which control packets and the shortest messages have: those whose latency counts most. Not
+/// naming it for each packet saves them some 100 ns.
+const DEFAULT_TOS: u8 = 7 << 5;
+
+fn set_default_tos(fd: BorrowedFd<'_>, v6: bool) -> io::Result<()> {
+    let tos = libc::c_int::from(DEFAULT_TOS);
+    if v6 {
+        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, tos)?;
+    }
+    sys::set_option(fd, libc::IPPROTO_IP, libc::IP_TOS, tos)
 }
 
 /// ICMP errors go to the error queue, and packets carry DF, as Homa over IP does.

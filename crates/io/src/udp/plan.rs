@@ -1,5 +1,5 @@
 use super::address::overhead;
-use homarus_proto::{Payload, Transmit};
+use homarus_proto::Transmit;
 
 /// Packets that one pass through the kernel's stack carries: the first `packets` of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const MAX_IP_PACKET: usize = 65_535;
 
 /// Whether more packets go where the first goes, with the same priority.
 pub(super) fn has_company(batch: &[Transmit]) -> bool {
-    batch.len() > 1 && same_flow(&batch[0], &batch[1])
+    is_joined(&batch[0], batch, 1)
 }
 
 /// The first packet alone.
@@ -49,17 +49,14 @@ pub(super) fn alone(batch: &[Transmit]) -> Entry {
 pub(super) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entry {
     let overhead = overhead(batch[0].to.ip());
     let room = mtu.saturating_sub(overhead);
-    let limit = batch.len().min(MAX_ENTRY_PACKETS);
-    let run = batch[..limit]
-        .iter()
-        .take_while(|next| same_flow(&batch[0], next))
-        .count();
-    let batch = &batch[..run];
+    let batch = &batch[..batch.len().min(MAX_ENTRY_PACKETS)];
+    let first = &batch[0];
 
     let (mut packets, segment) = next_datagram(batch, room, can.coalesce);
     let mut bytes = segment;
     let mut segments = 1;
-    while can.gso && segment <= room && packets < run && segments < MAX_SEGMENTS {
+    while can.gso && segment <= room && segments < MAX_SEGMENTS && is_joined(first, batch, packets)
+    {
         let (more, length) = next_datagram(&batch[packets..], segment, can.coalesce);
         if length > segment || bytes + length > MAX_IP_PACKET - overhead {
             break;
@@ -78,12 +75,15 @@ pub(super) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entr
     }
 }
 
-/// Packets and bytes of the datagram that begins with the first of `run`, which may exceed `room` alone.
-fn next_datagram(run: &[Transmit], room: usize, coalesce: bool) -> (usize, usize) {
+/// Packets and bytes of the datagram that begins with the first of `batch`, which may exceed `room` alone.
+fn next_datagram(batch: &[Transmit], room: usize, coalesce: bool) -> (usize, usize) {
     let mut packets = 1;
-    let mut bytes = run[0].len();
-    while coalesce && packets < run.len() && is_self_delimiting(&run[packets - 1]) {
-        let longer = bytes + run[packets].len();
+    let mut bytes = batch[0].len();
+    while coalesce
+        && is_self_delimiting(&batch[packets - 1])
+        && is_joined(&batch[0], batch, packets)
+    {
+        let longer = bytes + batch[packets].len();
         if longer > room {
             break;
         }
@@ -91,6 +91,11 @@ fn next_datagram(run: &[Transmit], room: usize, coalesce: bool) -> (usize, usize
         packets += 1;
     }
     (packets, bytes)
+}
+
+/// Whether there is a packet at that place, and it goes where the first goes.
+fn is_joined(first: &Transmit, batch: &[Transmit], at: usize) -> bool {
+    batch.get(at).is_some_and(|packet| same_flow(first, packet))
 }
 
 fn same_flow(a: &Transmit, b: &Transmit) -> bool {
@@ -102,11 +107,9 @@ fn same_flow(a: &Transmit, b: &Transmit) -> bool {
 fn is_self_delimiting(packet: &Transmit) -> bool {
     let header = packet.header();
     match (header.get(11), &packet.payload) {
-        (Some(0x10), Payload::Bytes(_) | Payload::Phantom(_)) if header.len() == 56 => {
+        (Some(0x10), payload) if header.len() == 56 => {
             let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|i| header[at + i]));
-            word(4) == 0
-                && matches!(word(52), 0 | u32::MAX)
-                && word(28) as usize == packet.payload.len()
+            word(4) == 0 && matches!(word(52), 0 | u32::MAX) && word(28) as usize == payload.len()
         }
         (Some(kind), payload) => control_length(*kind) == Some(header.len()) && payload.is_empty(),
         (None, _) => false,

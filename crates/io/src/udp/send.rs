@@ -2,7 +2,7 @@
 
 use super::UdpIo;
 use super::address::normalise;
-use super::outbox::{MAX_ENTRIES, MAX_PACKETS};
+use super::outbox::{ENOUGH_BYTES, MAX_ENTRIES};
 use super::plan::{self, Abilities, Entry};
 use super::reports::{Report, may_be_deferred};
 use homarus_proto::{Transmit, Unreachable};
@@ -75,14 +75,18 @@ impl UdpIo {
     /// Divides the first packets of `rest` into entries for one system call, the first `alone` of them singly.
     fn plan(&mut self, rest: &[Transmit], alone: usize) {
         self.entries.clear();
-        let end = if alone > 0 { alone } else { MAX_PACKETS }.min(rest.len());
+        let end = if alone > 0 {
+            alone.min(rest.len())
+        } else {
+            rest.len()
+        };
         let can = Abilities {
             gso: self.gso,
             coalesce: self.config.coalesce,
         };
         let mut path: Option<(SocketAddr, usize)> = None;
-        let mut at = 0;
-        while at < end && self.entries.len() < MAX_ENTRIES {
+        let (mut at, mut bytes) = (0, 0);
+        while at < end && self.entries.len() < MAX_ENTRIES && bytes < ENOUGH_BYTES {
             let waiting = &rest[at..end];
             let entry = if alone > 0 || !plan::has_company(waiting) {
                 plan::alone(waiting)
@@ -96,6 +100,7 @@ impl UdpIo {
                 plan::next_entry(waiting, mtu, can)
             };
             at += entry.packets;
+            bytes += entry.bytes;
             self.entries.push(entry);
         }
     }
