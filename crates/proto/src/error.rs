@@ -75,6 +75,12 @@ pub enum RpcError {
         "the server restarted: the request may have been executed or not; retry it if that does no harm"
     )]
     ServerRestarted,
+    /// The server ended the RPC without a response: its application dropped the request, the server closed, or it
+    /// gave up delivering the response.
+    #[error(
+        "the server dropped the request without answering: see its log; it may have been executed"
+    )]
+    Dropped,
     /// The response is longer than this endpoint accepts.
     #[error(
         "the response has {length} bytes, more than the {limit} accepted: raise max_message_len"
@@ -104,7 +110,7 @@ pub enum Unreachable {
     Host,
 }
 
-/// Why a packet from the network was dropped. Each has a counter in [`Stats`](crate::Stats).
+/// Why a packet from the network was dropped. Each has a counter: [`Stats::discarded`](crate::Stats::discarded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Discard {
     /// Shorter than its type requires.
@@ -137,4 +143,20 @@ pub enum Discard {
     /// The endpoint has been closed.
     #[error("the endpoint is closed")]
     Closed,
+}
+
+impl Discard {
+    /// Every reason.
+    pub const ALL: [Discard; 10] = [
+        Discard::TooShort,
+        Discard::UnknownType,
+        Discard::Malformed,
+        Discard::TooLong,
+        Discard::Inconsistent,
+        Discard::UnknownRpc,
+        Discard::Duplicate,
+        Discard::NoRoom,
+        Discard::WrongSide,
+        Discard::Closed,
+    ];
 }

@@ -76,7 +76,7 @@ pub struct Header {
     /// Receiver's port.
     pub dest_port: u16,
     /// DATA: offset in the message (of the first segment where a NIC segmented it). Otherwise 0, but see
-    /// [`Header::ENDED`].
+    /// [`Header::ENDED`] and [`Header::NO_ROOM`].
     pub sequence: u32,
     /// TCP's data offset, for the sake of NICs.
     pub doff: u8,
@@ -96,8 +96,11 @@ pub struct Header {
 
 impl Header {
     /// `sequence` of an UNKNOWN packet that says more: the server has ended the RPC, so that sending the request
-    /// again cannot help. An extension of homarus, sent only to peers that announced [`super::ExtensionBits::HOMARUS`].
+    /// again cannot help. An extension of homarus, sent only to peers that know it.
     pub const ENDED: u32 = 1;
+    /// `sequence` of a BUSY packet that says more: the server had no room for the request, and knows nothing of it.
+    /// An extension of homarus, sent only to peers that know it.
+    pub const NO_ROOM: u32 = 1;
 
     /// A header with the values that the Linux module puts into the TCP-like fields.
     pub fn new(source_port: u16, dest_port: u16, sender_id: u64, packet: Packet) -> Header {

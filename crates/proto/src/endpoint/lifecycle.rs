@@ -1,0 +1,325 @@
+//! RPCs begin, change and end here, so that the queues, the accounts and the timers always agree with the table.
+
+use super::{Endpoint, Event, IncomingRpc, RpcId};
+use crate::peer::PeerKey;
+use crate::recv::{GrantRank, Incoming};
+use crate::rpc::{Rpc, RpcKey, Side, State};
+use crate::send::{Outgoing, SendRank};
+use crate::timers::Timers;
+use crate::wire::{Ack, Packet};
+use crate::{Instant, RpcError, Unreachable};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+impl Endpoint {
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        id: u64,
+        peer: PeerKey,
+        remote: SocketAddr,
+        state: State,
+    ) -> RpcKey {
+        let born = self.next_born;
+        self.next_born += 1;
+        if let State::Requesting(message) | State::Responding(message) = &state {
+            self.send_buffer += message.length() as usize;
+        }
+        if let State::Replying(message) | State::Arriving(message) = &state {
+            self.receive_buffer += message.reserved();
+            self.granter.incoming += message.under_way();
+        }
+        self.peers[peer].rpcs += 1;
+        self.peers[peer].touched = true;
+        self.rpcs.insert(Rpc {
+            id,
+            peer,
+            remote,
+            state,
+            born,
+            deadline: None,
+            heard: now,
+            asked: 0,
+            asked_at: Instant::ZERO,
+            backoff: 0,
+            only_busy: false,
+            known_to_server: false,
+            incast: false,
+            waits_for_turn: false,
+            timer: None,
+            send_rank: None,
+        })
+    }
+
+    /// Moves an RPC to its next state and gives the old one back.
+    pub(super) fn change_state(&mut self, key: RpcKey, next: State) -> State {
+        self.leave_queues(key);
+        if let State::Requesting(message) | State::Responding(message) = &next {
+            self.send_buffer += message.length() as usize;
+        }
+        if let State::Replying(message) | State::Arriving(message) = &next {
+            self.receive_buffer += message.reserved();
+            self.granter.incoming += message.under_way();
+        }
+        let rpc = &mut self.rpcs[key];
+        std::mem::replace(&mut rpc.state, next)
+    }
+
+    /// Takes an RPC out of the table and of everything that refers to it.
+    pub(super) fn end(&mut self, now: Instant, key: RpcKey) -> Rpc {
+        self.leave_queues(key);
+        let rpc = self.rpcs.remove(key);
+        self.peers[rpc.peer].rpcs -= 1;
+        if self.peers[rpc.peer].resend_turn.is_held_by(key) {
+            self.pass_resend_turn(now, rpc.peer);
+        }
+        rpc
+    }
+
+    /// Undoes what the message of the RPC's state has in queues and accounts.
+    fn leave_queues(&mut self, key: RpcKey) {
+        let rpc = &mut self.rpcs[key];
+        match &mut rpc.state {
+            State::Requesting(message) | State::Responding(message) => {
+                self.send_buffer -= message.length() as usize;
+                if let Some(rank) = rpc.send_rank.take() {
+                    self.send_queue.remove(rank);
+                }
+            }
+            State::Replying(message) | State::Arriving(message) => {
+                self.receive_buffer -= message.reserved();
+                self.granter.incoming -= message.under_way();
+                self.granter.mark_dirty();
+                if let Some(rank) = message.rank.take() {
+                    self.granter.remove(rpc.peer, rank);
+                }
+            }
+            State::Executing => {}
+        }
+    }
+
+    /// Changes an incoming message and keeps the account of bytes under way right.
+    pub(super) fn with_incoming<R>(
+        &mut self,
+        key: RpcKey,
+        change: impl FnOnce(&mut Incoming) -> R,
+    ) -> Option<R> {
+        let message = self.rpcs[key].incoming_mut()?;
+        let before = (message.under_way(), message.reserved());
+        let result = change(message);
+        let after = (message.under_way(), message.reserved());
+        self.granter.incoming = self.granter.incoming - before.0 + after.0;
+        self.receive_buffer = self.receive_buffer - before.1 + after.1;
+        Some(result)
+    }
+
+    /// Puts an incoming message into its place in the order of grants.
+    pub(super) fn update_grant_rank(&mut self, key: RpcKey) {
+        let rpc = &mut self.rpcs[key];
+        let (peer, born) = (rpc.peer, rpc.born);
+        let Some(message) = rpc.incoming_mut() else {
+            return;
+        };
+        let ungranted = message.length() - message.granted();
+        let stalled = message.stalled;
+        let new = (ungranted > 0).then_some(GrantRank {
+            stalled,
+            ungranted,
+            born,
+            rpc: key,
+        });
+        match (message.rank, new) {
+            (Some(old), Some(new)) if old == new => {}
+            (Some(old), Some(new)) => self.granter.update(peer, old, new),
+            (Some(old), None) => self.granter.remove(peer, old),
+            (None, Some(new)) => self.granter.insert(peer, new),
+            (None, None) => {}
+        }
+        message.rank = new;
+    }
+
+    /// Puts an outgoing message into its place in the order of sending.
+    pub(super) fn update_send_rank(&mut self, key: RpcKey) {
+        let rpc = &mut self.rpcs[key];
+        let born = rpc.born;
+        let rank = |message: &Outgoing| SendRank {
+            remaining: message.remaining(),
+            born,
+            rpc: key,
+            long: message.is_long(),
+        };
+        let new = rpc
+            .outgoing()
+            .filter(|message| message.sendable())
+            .map(rank);
+        if rpc.send_rank == new {
+            return;
+        }
+        if let Some(old) = rpc.send_rank {
+            self.send_queue.remove(old);
+        }
+        if let Some(new) = new {
+            self.send_queue.insert(new);
+        }
+        rpc.send_rank = new;
+    }
+
+    /// Makes sure that the RPC is looked at when its next timer expires.
+    pub(super) fn arm(&mut self, key: RpcKey) {
+        if let Some(at) = self.next_check(&self.rpcs[key]) {
+            self.arm_at(key, at);
+        }
+    }
+
+    pub(super) fn arm_at(&mut self, key: RpcKey, at: Instant) {
+        let at = Timers::rounded(at);
+        let rpc = &mut self.rpcs[key];
+        if rpc.timer.is_none_or(|timer| at < timer) {
+            rpc.timer = Some(at);
+            self.timers.insert(at, key);
+        }
+    }
+
+    /// A message that has arrived whole: a request goes to the application, a response ends the RPC.
+    pub(super) fn complete_incoming(&mut self, now: Instant, key: RpcKey) {
+        match self.rpcs[key].side() {
+            Side::Server => {
+                if let State::Arriving(request) = self.change_state(key, State::Executing) {
+                    self.announce_request(key, request.into_payload());
+                }
+            }
+            Side::Client => {
+                let rpc = self.end(now, key);
+                self.queue_ack(&rpc);
+                if let State::Replying(response) = rpc.state {
+                    self.stats.requests_answered += 1;
+                    self.events.push_back(Event::Response {
+                        rpc: RpcId(rpc.id),
+                        result: Ok(response.into_payload()),
+                    });
+                }
+            }
+        }
+    }
+
+    pub(super) fn announce_request(&mut self, key: RpcKey, message: crate::Payload) {
+        let rpc = &self.rpcs[key];
+        self.stats.requests_received += 1;
+        let incoming = IncomingRpc {
+            slot: key.slot(),
+            id: rpc.id,
+            from: rpc.remote,
+        };
+        self.events.push_back(Event::Request {
+            rpc: incoming,
+            message,
+        });
+    }
+
+    /// Notes that the server may forget an RPC; a sixth such note makes an ACK packet of them all.
+    pub(super) fn queue_ack(&mut self, rpc: &Rpc) {
+        let ack = Ack {
+            client_id: rpc.id,
+            server_port: rpc.remote.port(),
+        };
+        if !self.peers[rpc.peer].acks.push(ack) {
+            self.send_ack(rpc.peer, rpc.remote, rpc.id);
+        }
+    }
+
+    /// Sends an ACK packet about one RPC, with the acks that wait for the same peer.
+    pub(super) fn send_ack(&mut self, peer: PeerKey, remote: SocketAddr, id: u64) {
+        let (count, acks) = self.peers[peer].acks.take();
+        self.stats.acks_sent += 1;
+        self.send_control(remote, id, 0, Packet::Ack { count, acks });
+    }
+
+    /// Ends a request with an error, and lets the server forget it.
+    pub(super) fn fail(&mut self, now: Instant, key: RpcKey, error: RpcError) {
+        let rpc = self.end(now, key);
+        self.stats.requests_failed += 1;
+        self.tell_server_of_end(&rpc);
+        self.events.push_back(Event::Response {
+            rpc: RpcId(rpc.id),
+            result: Err(error),
+        });
+    }
+
+    /// An ACK for a request that ends without a response, if the server may have heard of it.
+    pub(super) fn tell_server_of_end(&mut self, rpc: &Rpc) {
+        let begun = rpc
+            .outgoing()
+            .is_none_or(|request| request.sent() > 0 || request.length() == 0);
+        if begun {
+            self.send_ack(rpc.peer, rpc.remote, rpc.id);
+        }
+    }
+
+    /// Ends an RPC as its server. One that may have been executed must not be executed again.
+    pub(super) fn end_as_server(&mut self, now: Instant, key: RpcKey) -> Rpc {
+        let rpc = self.end(now, key);
+        if !matches!(rpc.state, State::Arriving(_)) {
+            self.peers[rpc.peer].finished.insert(rpc.id);
+        }
+        rpc
+    }
+
+    /// Ends an RPC as its server and tells the client that no response will come.
+    pub(super) fn refuse(&mut self, now: Instant, key: RpcKey) {
+        let rpc = self.end_as_server(now, key);
+        self.peers[rpc.peer].finished.insert(rpc.id);
+        self.send_unknown(rpc.remote, rpc.id | 1, true);
+    }
+
+    pub(super) fn end_unreachable(&mut self, now: Instant, key: RpcKey, why: Unreachable) {
+        match self.rpcs[key].side() {
+            Side::Client => {
+                let rpc = self.end(now, key);
+                self.stats.requests_failed += 1;
+                let result = Err(RpcError::Unreachable(why));
+                self.events.push_back(Event::Response {
+                    rpc: RpcId(rpc.id),
+                    result,
+                });
+            }
+            Side::Server => {
+                self.stats.server_rpcs_abandoned += 1;
+                self.end_as_server(now, key);
+            }
+        }
+    }
+
+    /// Gives the turn to ask a peer for retransmission to the next RPC, which is then looked at.
+    pub(super) fn pass_resend_turn(&mut self, now: Instant, peer: PeerKey) {
+        let rpcs = &mut self.rpcs;
+        let next = self.peers[peer]
+            .resend_turn
+            .pass(|key, born| match rpcs.get_mut(key) {
+                Some(rpc) if rpc.born == born => {
+                    rpc.waits_for_turn = false;
+                    true
+                }
+                _ => false,
+            });
+        if let Some(next) = next {
+            self.arm_at(next, now);
+        }
+    }
+
+    /// The time that silence is waited for before the next question about an RPC.
+    pub(super) fn patience(&self, rpc: &Rpc) -> Duration {
+        let timeout = self.peers[rpc.peer].rtt.timeout(&self.config);
+        let first = match &rpc.state {
+            // The client acks when it has something else to say; asking costs two packets.
+            State::Responding(response) if response.all_sent() => {
+                timeout.max(Endpoint::ACK_PATIENCE)
+            }
+            State::Responding(_) => self.config.resend_max,
+            _ => timeout,
+        };
+        (first * (1 << rpc.backoff.min(16))).min(self.config.resend_max.max(timeout))
+    }
+
+    /// Least time that a server waits for an ack before it asks for one, as Linux does.
+    const ACK_PATIENCE: Duration = Duration::from_millis(3);
+}

@@ -1,0 +1,215 @@
+//! Everything but DATA.
+
+use crate::endpoint::Endpoint;
+use crate::peer::PeerKey;
+use crate::rpc::State;
+use crate::send::ResendOutcome;
+use crate::wire::{ACK_LEN, Ack, COMMON_LEN, Header, Packet};
+use crate::{Discard, Instant, RpcError};
+use std::net::SocketAddr;
+
+impl Endpoint {
+    pub(super) fn on_grant(
+        &mut self,
+        now: Instant,
+        peer: Option<PeerKey>,
+        header: &Header,
+        offset: u32,
+        priority: u8,
+    ) -> Result<(), Discard> {
+        let key = self.find_rpc(peer, header)?;
+        let rpc = &mut self.rpcs[key];
+        let peer = rpc.peer;
+        let Some(message) = rpc.outgoing_mut() else {
+            return Err(Discard::WrongSide);
+        };
+        let news = message.grant(offset, priority & 7);
+        let probe = if news { message.rtt_probe.take() } else { None };
+        rpc.known_to_server = true;
+        rpc.progressed(now);
+        if let Some(sent_at) = probe {
+            self.peers[peer]
+                .rtt
+                .sample(now, now.saturating_since(sent_at));
+        }
+        self.resend_answered(now, key);
+        self.update_send_rank(key);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn on_resend(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        peer: Option<PeerKey>,
+        header: &Header,
+        offset: u32,
+        length: i32,
+        priority: u8,
+    ) -> Result<(), Discard> {
+        let Ok(key) = self.find_rpc(peer, header) else {
+            return self.resend_of_unknown(from, peer, header);
+        };
+        let rpc = &mut self.rpcs[key];
+        rpc.known_to_server = true;
+        rpc.heard(now);
+        let (to, sender_id) = (rpc.remote, rpc.sender_id());
+        let outcome = rpc
+            .outgoing_mut()
+            .map(|message| message.resend(offset, length, priority));
+        self.update_send_rank(key);
+        if outcome != Some(ResendOutcome::Queued) {
+            self.send_busy(to, sender_id, false);
+        }
+        self.arm(key);
+        Ok(())
+    }
+
+    fn resend_of_unknown(
+        &mut self,
+        from: SocketAddr,
+        peer: Option<PeerKey>,
+        header: &Header,
+    ) -> Result<(), Discard> {
+        if !self.may_reply(peer, COMMON_LEN) {
+            return Err(Discard::NoRoom);
+        }
+        let reply_id = header.sender_id ^ 1;
+        let ended = peer.is_some_and(|peer| self.peers[peer].finished.contains(header.client_id()));
+        let full = self.rpcs.servers() >= self.config.max_server_rpcs;
+        if header.from_client() && full && !ended {
+            self.send_busy(from, reply_id, true);
+        } else {
+            self.send_unknown(from, reply_id, header.from_client() && ended);
+        }
+        Err(Discard::UnknownRpc)
+    }
+
+    pub(super) fn on_unknown(
+        &mut self,
+        now: Instant,
+        peer: Option<PeerKey>,
+        header: &Header,
+    ) -> Result<(), Discard> {
+        let key = self.find_rpc(peer, header)?;
+        if header.from_client() {
+            // The client has forgotten the RPC, so its response is of no use.
+            let rpc = self.end_as_server(now, key);
+            self.peers[rpc.peer].finished.insert(rpc.id);
+            return Ok(());
+        }
+        self.resend_answered(now, key);
+        let rpc = &mut self.rpcs[key];
+        let known = rpc.known_to_server;
+        match &mut rpc.state {
+            _ if header.sequence == Header::ENDED => self.fail(now, key, RpcError::Dropped),
+            State::Requesting(request) if !known || request.remaining() > 0 => {
+                request.restart();
+                rpc.asked = 0;
+                rpc.known_to_server = false;
+                self.update_send_rank(key);
+            }
+            _ => self.fail(now, key, RpcError::ServerRestarted),
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_busy(
+        &mut self,
+        now: Instant,
+        peer: Option<PeerKey>,
+        header: &Header,
+    ) -> Result<(), Discard> {
+        let key = self.find_rpc(peer, header)?;
+        let no_room = header.sequence == Header::NO_ROOM;
+        self.resend_answered(now, key);
+        let rpc = &mut self.rpcs[key];
+        rpc.heard(now);
+        rpc.only_busy = no_room;
+        rpc.known_to_server |= !no_room;
+        self.arm(key);
+        Ok(())
+    }
+
+    pub(super) fn on_cutoffs(
+        &mut self,
+        peer: Option<PeerKey>,
+        cutoffs: [u32; 8],
+        version: u16,
+    ) -> Result<(), Discard> {
+        let peer = peer.ok_or(Discard::UnknownRpc)?;
+        self.peers[peer].cutoffs = cutoffs;
+        self.peers[peer].cutoff_version = version;
+        Ok(())
+    }
+
+    pub(super) fn on_need_ack(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        peer: Option<PeerKey>,
+        header: &Header,
+    ) -> Result<(), Discard> {
+        if header.from_client() {
+            return Err(Discard::WrongSide);
+        }
+        if let Ok(key) = self.find_rpc(peer, header) {
+            // The response is not complete. The packets may be under way behind this one, which has the highest
+            // priority; so this only ends the back-off, and if nothing comes in the usual time it is asked for.
+            let rpc = &mut self.rpcs[key];
+            rpc.heard(now);
+            rpc.backoff = 0;
+            let (to, sender_id) = (rpc.remote, rpc.sender_id());
+            self.arm(key);
+            self.send_busy(to, sender_id, false);
+            return Ok(());
+        }
+        if !self.may_reply(peer, ACK_LEN) {
+            return Err(Discard::NoRoom);
+        }
+        match peer {
+            Some(peer) => self.send_ack(peer, from, header.client_id()),
+            None => {
+                self.stats.acks_sent += 1;
+                self.send_control(
+                    from,
+                    header.client_id(),
+                    0,
+                    Packet::Ack {
+                        count: 0,
+                        acks: Default::default(),
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        peer: Option<PeerKey>,
+        header: &Header,
+        acks: &[Ack],
+    ) -> Result<(), Discard> {
+        if !header.from_client() {
+            return Err(Discard::WrongSide);
+        }
+        let peer = peer.ok_or(Discard::UnknownRpc)?;
+        self.on_one_ack(now, peer, header.client_id());
+        for ack in acks {
+            self.on_one_ack(now, peer, ack.client_id & !1);
+        }
+        Ok(())
+    }
+
+    /// The client has the response of an RPC, or no longer wants it.
+    pub(super) fn on_one_ack(&mut self, now: Instant, peer: PeerKey, id: u64) {
+        if let Some(key) = self.rpcs.find_server(peer, id) {
+            self.end_as_server(now, key);
+        }
+        // Even where the RPC is not known: packets of a cancelled request may still be under way.
+        self.peers[peer].finished.insert(id);
+    }
+}

@@ -1,0 +1,261 @@
+//! DATA: parts of requests and responses.
+
+use super::Body;
+use crate::endpoint::Endpoint;
+use crate::peer::PeerKey;
+use crate::recv::{Accepted, Incoming};
+use crate::rpc::{RpcKey, State};
+use crate::wire::{CUTOFFS_LEN, Data, ExtensionBits, Header, Packet};
+use crate::{Discard, Instant, Payload, RpcError};
+use bytes::Bytes;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Least time between two CUTOFFS packets to one peer.
+const CUTOFFS_INTERVAL: Duration = Duration::from_millis(1);
+
+impl Endpoint {
+    pub(super) fn on_data(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        header: &Header,
+        data: &Data,
+        body: Body<'_>,
+    ) -> Result<(), Discard> {
+        let offset = header.data_offset(data);
+        let len = u32::try_from(body.len()).map_err(|_| Discard::Malformed)?;
+        let end = offset.checked_add(len).ok_or(Discard::Malformed)?;
+        if end > data.message_length || (len == 0 && data.message_length > 0) {
+            return Err(Discard::Malformed);
+        }
+        if header.from_client() {
+            self.on_request(now, from, header, data, offset, body)
+        } else {
+            self.on_response(now, header, data, offset, body)
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        header: &Header,
+        data: &Data,
+        offset: u32,
+        body: Body<'_>,
+    ) -> Result<(), Discard> {
+        if data.message_length > self.config.max_message_len {
+            return Err(Discard::TooLong);
+        }
+        let known = self.peers.find(from);
+        let peer = self
+            .peers
+            .find_or_add(from, &self.config, now)
+            .ok_or(Discard::NoRoom)?;
+        if known.is_none() {
+            self.peers[peer].heard(now, crate::wire::DATA_LEN + body.len());
+        }
+        let id = header.client_id();
+        self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
+        if data.ack.client_id != 0 {
+            self.on_one_ack(now, peer, data.ack.client_id);
+        }
+        self.check_cutoff_version(now, peer, from, id | 1, data);
+        if let Some(key) = self.rpcs.find_server(peer, id) {
+            return match self.rpcs[key].state {
+                State::Arriving(_) => self.receive(now, key, data, offset, body),
+                _ => Err(Discard::Duplicate),
+            };
+        }
+        if self.peers[peer].finished.contains(id) {
+            return Err(Discard::UnknownRpc);
+        }
+        if self.rpcs.servers() >= self.config.max_server_rpcs {
+            return Err(Discard::NoRoom);
+        }
+        let incast = data.pad.has(ExtensionBits::INCAST);
+        self.stats.incast_marked += u64::from(incast);
+        let whole = body.len() == data.message_length as usize;
+        if whole {
+            self.note_size(data);
+            let key = self.begin(now, id, peer, from, State::Executing);
+            self.rpcs[key].incast = incast;
+            self.stats.bytes_received += body.len() as u64;
+            self.announce_request(key, to_payload(body));
+            return Ok(());
+        }
+        self.check_room(
+            0,
+            Incoming::first_reservation(data.message_length, offset, body.len() as u32),
+        )?;
+        self.note_size(data);
+        let message = Incoming::new(
+            data.message_length,
+            data.incoming,
+            matches!(body, Body::Phantom(_)),
+        );
+        let key = self.begin(now, id, peer, from, State::Arriving(message));
+        self.rpcs[key].incast = incast;
+        self.receive(now, key, data, offset, body)
+    }
+
+    fn on_response(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        data: &Data,
+        offset: u32,
+        body: Body<'_>,
+    ) -> Result<(), Discard> {
+        let key = self
+            .rpcs
+            .find_client(header.client_id())
+            .ok_or(Discard::UnknownRpc)?;
+        let peer = self.rpcs[key].peer;
+        self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
+        let remote = self.rpcs[key].remote;
+        self.check_cutoff_version(now, peer, remote, header.client_id(), data);
+        if data.message_length > self.config.max_message_len {
+            let limit = self.config.max_message_len;
+            self.fail(
+                now,
+                key,
+                RpcError::ResponseTooLong {
+                    length: data.message_length,
+                    limit,
+                },
+            );
+            return Err(Discard::TooLong);
+        }
+        if let State::Requesting(request) = &self.rpcs[key].state {
+            let first_reservation =
+                Incoming::first_reservation(data.message_length, offset, body.len() as u32);
+            self.check_room(0, first_reservation)?;
+            if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
+                let rtt = now.saturating_since(request.last_sent);
+                self.peers[peer].rtt.sample(now, rtt);
+            }
+            self.note_size(data);
+            let message = Incoming::new(
+                data.message_length,
+                data.incoming,
+                matches!(body, Body::Phantom(_)),
+            );
+            self.change_state(key, State::Replying(message));
+        }
+        self.receive(now, key, data, offset, body)
+    }
+
+    /// Puts a packet's contents into its message.
+    fn receive(
+        &mut self,
+        now: Instant,
+        key: RpcKey,
+        data: &Data,
+        offset: u32,
+        body: Body<'_>,
+    ) -> Result<(), Discard> {
+        let rpc = &self.rpcs[key];
+        let message = rpc.incoming().ok_or(Discard::Duplicate)?;
+        if message.length() != data.message_length {
+            return Err(Discard::Inconsistent);
+        }
+        let len = body.len() as u32;
+        self.check_room(message.reserved(), message.reserved_for(offset + len))?;
+        let ask_at = now + self.peers[rpc.peer].rtt.reordering(&self.config);
+        let (max_gaps, peer) = (self.config.max_gaps, rpc.peer);
+        let contents = match body {
+            Body::Bytes(bytes) => bytes,
+            Body::Phantom(_) => &[],
+        };
+        let phantom = matches!(body, Body::Phantom(_));
+        let accepted = self
+            .with_incoming(key, |message| {
+                if message.is_phantom() != phantom {
+                    return Err(Discard::Inconsistent);
+                }
+                let probe = message.rtt_probe.filter(|(from, _)| offset >= *from);
+                if probe.is_some() {
+                    message.rtt_probe = None;
+                }
+                message.stalled = false;
+                let accepted = message.accept(offset, contents, len, ask_at, max_gaps)?;
+                Ok((accepted, probe, message.is_complete()))
+            })
+            .unwrap_or(Err(Discard::Duplicate));
+        let (accepted, probe, complete) = accepted?;
+        if let Some((_, granted_at)) = probe.filter(|_| data.retransmit == 0) {
+            self.peers[peer]
+                .rtt
+                .sample(now, now.saturating_since(granted_at));
+        }
+        self.rpcs[key].progressed(now);
+        self.resend_answered(now, key);
+        if complete {
+            self.stats.bytes_received += u64::from(len);
+            self.complete_incoming(now, key);
+            return Ok(());
+        }
+        self.update_grant_rank(key);
+        self.granter.mark_dirty();
+        match accepted {
+            Accepted::Duplicate => Err(Discard::Duplicate),
+            Accepted::Fresh { new_gap } => {
+                self.stats.bytes_received += u64::from(len);
+                if new_gap || self.rpcs[key].timer.is_none() {
+                    self.arm(key);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_room(&self, before: usize, after: usize) -> Result<(), Discard> {
+        let fits = self.receive_buffer - before + after <= self.config.max_receive_buffer;
+        if fits || after == before {
+            Ok(())
+        } else {
+            Err(Discard::NoRoom)
+        }
+    }
+
+    /// Lets the sizes that come choose the cutoffs.
+    fn note_size(&mut self, data: &Data) {
+        self.cutoffs
+            .record(data.message_length, data.incoming.min(data.message_length));
+    }
+
+    /// Tells a peer our cutoffs if it used others.
+    fn check_cutoff_version(
+        &mut self,
+        now: Instant,
+        peer: PeerKey,
+        to: SocketAddr,
+        sender_id: u64,
+        data: &Data,
+    ) {
+        let sent_at = self.peers[peer].cutoffs_sent_at;
+        let recently = sent_at.is_some_and(|at| now.saturating_since(at) < CUTOFFS_INTERVAL);
+        if data.cutoff_version == self.cutoffs.version() || recently {
+            return;
+        }
+        if !self.may_reply(Some(peer), CUTOFFS_LEN) {
+            return;
+        }
+        self.peers[peer].cutoffs_sent_at = Some(now);
+        self.stats.cutoffs_sent += 1;
+        let packet = Packet::Cutoffs {
+            cutoffs: self.cutoffs.cutoffs(),
+            version: self.cutoffs.version(),
+        };
+        self.send_control(to, sender_id, 0, packet);
+    }
+}
+
+fn to_payload(body: Body<'_>) -> Payload {
+    match body {
+        Body::Bytes(bytes) => Payload::Bytes(Bytes::copy_from_slice(bytes)),
+        Body::Phantom(len) => Payload::Phantom(len),
+    }
+}

@@ -1,0 +1,200 @@
+//! Deadlines, requests for retransmission, requests for acks, dead peers.
+
+use super::Endpoint;
+use crate::rpc::{Rpc, RpcKey, Side, State};
+use crate::wire::Packet;
+use crate::{Instant, RpcError};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Priority asked for retransmissions: they are late already.
+const RESEND_PRIORITY: u8 = 7;
+/// Gaps asked for in one go.
+const GAPS_AT_ONCE: usize = 16;
+/// Questions that a silent peer must have left unanswered, over all RPCs, before it counts as dead: a clock that
+/// jumped proves nothing.
+const PEER_QUESTIONS: u32 = 3;
+/// Questions about one RPC that a peer must have left unanswered while it answered others.
+const RPC_QUESTIONS: u32 = 10;
+/// Questions after which other messages are granted first.
+const STALL_QUESTIONS: u32 = 2;
+
+impl Endpoint {
+    /// When [`handle_timeout`](Self::handle_timeout) must be called, if nothing else happens before; after it,
+    /// [`poll_transmit`](Self::poll_transmit). `None`: not at all. The time may lie in the past.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let mtu = self.config.mtu as u32;
+        let paced = !self.send_queue.is_empty() && !self.pacer.has_room(self.now, mtu);
+        let resume = paced.then(|| self.pacer.retry_at(self.now, mtu));
+        [self.timers.next(), resume].into_iter().flatten().min()
+    }
+
+    /// Does what time demands. Early calls are harmless.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance(now);
+        let mut fired = std::mem::take(&mut self.fired);
+        self.timers.fire(now, &mut fired);
+        for (at, key) in fired.drain(..) {
+            match self.rpcs.get_mut(key) {
+                Some(rpc) if rpc.timer == Some(at) => rpc.timer = None,
+                _ => continue,
+            }
+            self.check_rpc(now, key);
+        }
+        self.fired = fired;
+    }
+
+    /// When an RPC is to be looked at next.
+    pub(super) fn next_check(&self, rpc: &Rpc) -> Option<Instant> {
+        let deadline = rpc.deadline.map(|(at, _)| at);
+        let gap = rpc.incoming().and_then(|message| message.next_gap_at());
+        let since = rpc.waiting_since();
+        let silence = if rpc.waits_for_turn {
+            since.map(|since| {
+                (since + self.config.dead_after).max(self.now + self.config.resend_max)
+            })
+        } else {
+            [since.map(|since| self.silent_at(rpc, since)), gap]
+                .into_iter()
+                .flatten()
+                .min()
+        };
+        [deadline, silence].into_iter().flatten().min()
+    }
+
+    /// When to ask about an RPC that has been waited for since `since`.
+    fn silent_at(&self, rpc: &Rpc, since: Instant) -> Instant {
+        since.max(rpc.asked_at) + self.patience(rpc)
+    }
+
+    fn check_rpc(&mut self, now: Instant, key: RpcKey) {
+        let rpc = &self.rpcs[key];
+        if let Some((_, after)) = rpc.deadline.filter(|(at, _)| *at <= now) {
+            let busy = rpc.only_busy;
+            let error = if busy {
+                RpcError::ServerBusy { after }
+            } else {
+                RpcError::Deadline { after }
+            };
+            self.fail(now, key, error);
+            return;
+        }
+        let since = rpc.waiting_since();
+        if let Some(silent_for) = since.and_then(|since| self.dead_for(now, rpc, since)) {
+            self.give_up(now, key, silent_for);
+            return;
+        }
+        let silent = since.is_some_and(|since| self.silent_at(rpc, since) <= now);
+        let gap_due = rpc
+            .incoming()
+            .and_then(|message| message.next_gap_at())
+            .is_some_and(|at| at <= now);
+        match rpc.state {
+            State::Executing => {}
+            State::Responding(_) if silent => self.ask_for_ack(now, key),
+            State::Responding(_) => {}
+            _ if silent || gap_due => self.ask_again(now, key, silent),
+            _ if rpc.asked == 0 => self.resend_not_needed(now, key),
+            _ => {}
+        }
+        if self.rpcs.get(key).is_some() {
+            self.arm(key);
+        }
+    }
+
+    /// For how long an RPC's peer has been dead, if it is.
+    fn dead_for(&self, now: Instant, rpc: &Rpc, since: Instant) -> Option<Duration> {
+        let silent_for = now.saturating_since(since);
+        let limit = self.config.dead_after;
+        let peer = &self.peers[rpc.peer];
+        let peer_silent =
+            peer.unanswered >= PEER_QUESTIONS && now.saturating_since(peer.heard) >= limit;
+        let dead = silent_for >= limit && (peer_silent || rpc.asked >= RPC_QUESTIONS);
+        dead.then_some(silent_for)
+    }
+
+    fn give_up(&mut self, now: Instant, key: RpcKey, silent_for: Duration) {
+        match self.rpcs[key].side() {
+            Side::Client => self.fail(now, key, RpcError::PeerDead { silent_for }),
+            Side::Server => {
+                self.stats.server_rpcs_abandoned += 1;
+                self.end_as_server(now, key);
+            }
+        }
+    }
+
+    /// The RPC's turn to ask came when it had nothing to ask any more.
+    fn resend_not_needed(&mut self, now: Instant, key: RpcKey) {
+        let peer = self.rpcs[key].peer;
+        if self.peers[peer].resend_turn.is_held_by(key) {
+            self.pass_resend_turn(now, peer);
+        }
+    }
+
+    fn ask_for_ack(&mut self, now: Instant, key: RpcKey) {
+        self.note_question(now, key, true);
+        self.stats.need_acks_sent += 1;
+        let rpc = &self.rpcs[key];
+        self.send_control(rpc.remote, rpc.sender_id(), 0, Packet::NeedAck);
+    }
+
+    /// Counts a question about an RPC that the peer should answer.
+    fn note_question(&mut self, now: Instant, key: RpcKey, silent: bool) {
+        let rpc = &mut self.rpcs[key];
+        rpc.asked = rpc.asked.saturating_add(1);
+        rpc.asked_at = now;
+        if silent {
+            rpc.backoff = rpc.backoff.saturating_add(1);
+        }
+        let peer = &mut self.peers[rpc.peer];
+        peer.unanswered = peer.unanswered.saturating_add(1);
+    }
+
+    /// Asks for what is missing, when it is this RPC's turn.
+    fn ask_again(&mut self, now: Instant, key: RpcKey, silent: bool) {
+        let (peer, born, asked) = (
+            self.rpcs[key].peer,
+            self.rpcs[key].born,
+            self.rpcs[key].asked,
+        );
+        if silent && asked > 0 && self.peers[peer].resend_turn.is_held_by(key) {
+            // The last question got no answer; others may have better luck.
+            self.pass_resend_turn(now, peer);
+        }
+        let queued = &mut self.rpcs[key].waits_for_turn;
+        if !self.peers[peer].resend_turn.acquire(key, born, queued) {
+            return;
+        }
+        self.note_question(now, key, silent);
+        if silent && self.rpcs[key].asked >= STALL_QUESTIONS {
+            self.with_incoming(key, |message| message.stalled = true);
+            self.update_grant_rank(key);
+        }
+        let again_at = now + self.patience(&self.rpcs[key]);
+        let rpc = &mut self.rpcs[key];
+        let Some(message) = rpc.incoming_mut() else {
+            // A client that has heard nothing of the response.
+            self.send_resend(key, 0, -1);
+            return;
+        };
+        let mut missing: Vec<Range<u32>> = message.due_gaps(now, again_at, GAPS_AT_ONCE);
+        let tail = message.tail();
+        if silent && !tail.is_empty() {
+            missing.push(tail);
+        }
+        for range in missing {
+            self.send_resend(key, range.start, range.len() as i32);
+        }
+    }
+
+    fn send_resend(&mut self, key: RpcKey, offset: u32, length: i32) {
+        self.stats.resends_sent += 1;
+        let rpc = &self.rpcs[key];
+        let packet = Packet::Resend {
+            offset,
+            length,
+            priority: RESEND_PRIORITY,
+        };
+        self.send_control(rpc.remote, rpc.sender_id(), 0, packet);
+    }
+}

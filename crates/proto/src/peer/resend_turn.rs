@@ -1,0 +1,53 @@
+use crate::rpc::RpcKey;
+use std::collections::VecDeque;
+
+/// Whose turn it is to ask a peer for retransmission: one RPC at a time.
+///
+/// When a link is congested or a peer is slow, every RPC to it looks lost at once. Were all to ask, the retransmissions
+/// would add to the congestion.
+#[derive(Debug, Default)]
+pub(crate) struct ResendTurn {
+    holder: Option<RpcKey>,
+    /// RPCs that wait, each with its birth: the key of one that ended meanwhile may belong to another now.
+    waiting: VecDeque<(RpcKey, u64)>,
+}
+
+impl ResendTurn {
+    /// Whether `rpc` may ask now. If it is another RPC's turn, `rpc` waits for its own; `queued` says whether it
+    /// already does, and is kept up to date.
+    pub(crate) fn acquire(&mut self, rpc: RpcKey, born: u64, queued: &mut bool) -> bool {
+        match self.holder {
+            Some(holder) if holder != rpc => {
+                if !*queued {
+                    self.waiting.push_back((rpc, born));
+                    *queued = true;
+                }
+                false
+            }
+            _ => {
+                self.holder = Some(rpc);
+                true
+            }
+        }
+    }
+
+    pub(crate) fn is_held_by(&self, rpc: RpcKey) -> bool {
+        self.holder == Some(rpc)
+    }
+
+    /// Ends the holder's turn and gives it to the next RPC that `still_there`; the caller must have that one look at
+    /// once whether it still needs it.
+    pub(crate) fn pass(
+        &mut self,
+        mut still_there: impl FnMut(RpcKey, u64) -> bool,
+    ) -> Option<RpcKey> {
+        self.holder = None;
+        while let Some((rpc, born)) = self.waiting.pop_front() {
+            if still_there(rpc, born) {
+                self.holder = Some(rpc);
+                break;
+            }
+        }
+        self.holder
+    }
+}

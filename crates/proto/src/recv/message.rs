@@ -1,0 +1,238 @@
+use super::gaps::{Gap, Gaps};
+use super::granter::GrantRank;
+use crate::{Discard, Instant, Payload};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Room made for a message at its first packet, however long it claims to be.
+const FIRST_CAPACITY: usize = 65_536;
+
+/// A message that is arriving.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    length: u32,
+    /// Contents up to the highest byte received; gaps hold zeros until they are filled.
+    contents: Contents,
+    gaps: Gaps,
+    /// Distinct bytes received.
+    received: u32,
+    /// Bytes that the sender may send: unscheduled, or granted by us.
+    granted: u32,
+    /// The sender has not reacted to repeated RESENDs, so what it was granted does not count as under way.
+    pub(crate) stalled: bool,
+    /// Place among the messages that need grants, if it does.
+    pub(crate) rank: Option<GrantRank>,
+    /// When a grant last left.
+    pub(crate) granted_at: Instant,
+    /// A grant made while nothing else was under way: the first byte that it allowed, and when it left. The arrival
+    /// of that byte gives a round-trip sample.
+    pub(crate) rtt_probe: Option<(u32, Instant)>,
+}
+
+#[derive(Debug)]
+enum Contents {
+    Bytes(Vec<u8>),
+    Phantom,
+}
+
+/// Whether a packet added something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepted {
+    /// New bytes; whether a gap was opened.
+    Fresh { new_gap: bool },
+    /// Nothing new.
+    Duplicate,
+}
+
+impl Incoming {
+    pub(crate) fn new(length: u32, incoming: u32, phantom: bool) -> Incoming {
+        let capacity = FIRST_CAPACITY.min(length as usize);
+        Incoming {
+            length,
+            contents: if phantom {
+                Contents::Phantom
+            } else {
+                Contents::Bytes(Vec::with_capacity(capacity))
+            },
+            gaps: Gaps::default(),
+            received: 0,
+            granted: incoming.min(length),
+            stalled: false,
+            rank: None,
+            granted_at: Instant::ZERO,
+            rtt_probe: None,
+        }
+    }
+
+    /// Bytes that a message would have reserved after its first packet.
+    pub(crate) fn first_reservation(length: u32, offset: u32, len: u32) -> usize {
+        FIRST_CAPACITY
+            .max((offset + len) as usize)
+            .min(length as usize)
+    }
+
+    pub(crate) fn is_phantom(&self) -> bool {
+        matches!(self.contents, Contents::Phantom)
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        self.length
+    }
+
+    pub(crate) fn received(&self) -> u32 {
+        self.received
+    }
+
+    pub(crate) fn granted(&self) -> u32 {
+        self.granted
+    }
+
+    /// Bytes that the sender may send and that have not arrived.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.granted.saturating_sub(self.received)
+    }
+
+    /// Outstanding bytes that are believed to be under way.
+    pub(crate) fn under_way(&self) -> u64 {
+        if self.stalled {
+            0
+        } else {
+            u64::from(self.outstanding())
+        }
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.received == self.length
+    }
+
+    /// Bytes of memory reserved; phantoms count as if they had contents.
+    pub(crate) fn reserved(&self) -> usize {
+        match &self.contents {
+            Contents::Bytes(bytes) => bytes.capacity(),
+            Contents::Phantom => self.gaps.end() as usize,
+        }
+    }
+
+    /// Bytes that would be reserved if `end` were the highest byte received.
+    pub(crate) fn reserved_for(&self, end: u32) -> usize {
+        match &self.contents {
+            Contents::Bytes(bytes) if end as usize > bytes.capacity() => {
+                self.grown(bytes.capacity(), end)
+            }
+            Contents::Bytes(bytes) => bytes.capacity(),
+            Contents::Phantom => self.gaps.end().max(end) as usize,
+        }
+    }
+
+    fn grown(&self, capacity: usize, end: u32) -> usize {
+        (2 * capacity).max(end as usize).min(self.length as usize)
+    }
+
+    pub(crate) fn set_granted(&mut self, granted: u32) {
+        self.granted = self.granted.max(granted.min(self.length));
+    }
+
+    /// Takes the bytes of one packet. Bytes that had arrived before are left alone.
+    pub(crate) fn accept(
+        &mut self,
+        offset: u32,
+        payload: &[u8],
+        payload_len: u32,
+        ask_at: Instant,
+        max_gaps: usize,
+    ) -> Result<Accepted, Discard> {
+        let end = offset
+            .checked_add(payload_len)
+            .filter(|end| *end <= self.length)
+            .ok_or(Discard::Malformed)?;
+        let old_end = self.gaps.end();
+        let grown = match &self.contents {
+            Contents::Bytes(bytes) => self.grown(bytes.capacity(), end),
+            Contents::Phantom => 0,
+        };
+        let contents = &mut self.contents;
+        let mut fresh = 0;
+        self.gaps
+            .fill(offset..end, ask_at, max_gaps, |part: Range<u32>| {
+                fresh += part.len() as u32;
+                if let Contents::Bytes(bytes) = contents {
+                    let source =
+                        &payload[(part.start - offset) as usize..(part.end - offset) as usize];
+                    store(bytes, part.start as usize, source, grown);
+                }
+            })
+            .map_err(|_| Discard::NoRoom)?;
+        self.received += fresh;
+        // Data beyond what was allowed tells that the sender may send it all the same.
+        self.granted = self.granted.max(end);
+        Ok(if fresh == 0 {
+            Accepted::Duplicate
+        } else {
+            Accepted::Fresh {
+                new_gap: offset > old_end,
+            }
+        })
+    }
+
+    /// The missing ranges whose time to be asked for has come; each is put off to `again_at`.
+    pub(crate) fn due_gaps(
+        &mut self,
+        now: Instant,
+        again_at: Instant,
+        most: usize,
+    ) -> Vec<Range<u32>> {
+        let due = self
+            .gaps
+            .iter_mut()
+            .filter(|gap| gap.ask_at <= now)
+            .take(most);
+        due.map(|gap| {
+            gap.ask_at = again_at;
+            gap.range.clone()
+        })
+        .collect()
+    }
+
+    /// When the first gap is to be asked for.
+    pub(crate) fn next_gap_at(&self) -> Option<Instant> {
+        self.gaps.iter().map(|gap: &Gap| gap.ask_at).min()
+    }
+
+    /// What the sender may send and has not: from the highest byte received to the granted limit.
+    pub(crate) fn tail(&self) -> Range<u32> {
+        self.gaps.end()..self.granted.max(self.gaps.end())
+    }
+
+    /// The whole message; call only when complete.
+    pub(crate) fn into_payload(self) -> Payload {
+        debug_assert_eq!(self.received, self.length);
+        match self.contents {
+            Contents::Bytes(bytes) => Payload::Bytes(Bytes::from(bytes)),
+            Contents::Phantom => Payload::Phantom(self.length as usize),
+        }
+    }
+
+    pub(crate) fn check(&self) {
+        let missing: u32 = self.gaps.iter().map(|gap| gap.range.len() as u32).sum();
+        assert_eq!(
+            self.received + missing,
+            self.gaps.end(),
+            "received bytes and gaps add up"
+        );
+        assert!(self.gaps.end() <= self.length && self.granted <= self.length);
+    }
+}
+
+/// Puts `source` at `at`, growing the buffer to a capacity of `grown` when it must grow.
+fn store(bytes: &mut Vec<u8>, at: usize, source: &[u8], grown: usize) {
+    let end = at + source.len();
+    if end > bytes.capacity() {
+        bytes.reserve_exact(grown.max(end) - bytes.len());
+    }
+    if at >= bytes.len() {
+        bytes.resize(at, 0);
+        bytes.extend_from_slice(source);
+    } else {
+        bytes[at..end].copy_from_slice(source);
+    }
+}

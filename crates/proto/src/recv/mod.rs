@@ -1,0 +1,10 @@
+//! The receiver's half: incoming messages, grants, and the cutoffs of unscheduled priorities.
+
+mod cutoffs;
+mod gaps;
+mod granter;
+mod message;
+
+pub(crate) use cutoffs::{Cutoffs, unscheduled_priority};
+pub(crate) use granter::{GrantRank, Granter};
+pub(crate) use message::{Accepted, Incoming};

@@ -1,0 +1,301 @@
+use crate::{Instant, Payload};
+use std::ops::Range;
+
+/// Ranges waiting for retransmission in one message; a peer that asks for more asks again later.
+const MAX_RESEND_RANGES: usize = 64;
+
+/// A message being sent, or kept until the other side certainly has it.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    payload: Payload,
+    /// Payload bytes in a full packet. Fixed for the message: retransmissions must keep the packet boundaries.
+    packet_len: u32,
+    /// Bytes that are sent without grants. Packets never straddle this limit.
+    unscheduled: u32,
+    /// Bytes that may be sent: packets that begin below it.
+    granted: u32,
+    /// Bytes sent at least once.
+    sent: u32,
+    /// Ranges to send again, whole packets, sorted and disjoint.
+    resend: Vec<Range<u32>>,
+    resend_priority: u8,
+    /// Priority of unscheduled bytes.
+    pub(crate) unscheduled_priority: u8,
+    /// Priority that the last grant named.
+    scheduled_priority: u8,
+    /// When the first packet left, until a grant has given a round-trip sample from it.
+    pub(crate) rtt_probe: Option<Instant>,
+    /// When a packet last left.
+    pub(crate) last_sent: Instant,
+    /// Whether the message is an empty one whose only packet has not been sent yet.
+    empty_unsent: bool,
+    /// The receiver lost what it had, so all is sent anew, as retransmissions.
+    restarted: bool,
+}
+
+/// One packet's part of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) range: Range<u32>,
+    /// What the `incoming` field says.
+    pub(crate) incoming: u32,
+    pub(crate) retransmit: bool,
+    pub(crate) priority: u8,
+}
+
+/// What a RESEND led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ResendOutcome {
+    /// Bytes were queued for retransmission.
+    Queued,
+    /// Nothing of the range has been sent yet, so there is nothing to repeat.
+    NotSentYet,
+}
+
+impl Outgoing {
+    pub(crate) fn new(
+        payload: Payload,
+        packet_len: u32,
+        unscheduled: u32,
+        priority: u8,
+    ) -> Outgoing {
+        let length = payload.len() as u32;
+        let unscheduled = unscheduled.min(length);
+        Outgoing {
+            empty_unsent: length == 0,
+            payload,
+            packet_len,
+            unscheduled,
+            granted: unscheduled,
+            sent: 0,
+            resend: Vec::new(),
+            resend_priority: 0,
+            unscheduled_priority: priority,
+            scheduled_priority: 0,
+            rtt_probe: None,
+            last_sent: Instant::ZERO,
+            restarted: false,
+        }
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        self.payload.len() as u32
+    }
+
+    pub(crate) fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    pub(crate) fn granted(&self) -> u32 {
+        self.granted
+    }
+
+    /// Whether it takes more than one packet.
+    pub(crate) fn is_long(&self) -> bool {
+        self.length() > self.packet_len
+    }
+
+    pub(crate) fn wholly_unscheduled(&self) -> bool {
+        self.unscheduled == self.length()
+    }
+
+    /// Bytes not sent yet: what SRPT orders by.
+    pub(crate) fn remaining(&self) -> u32 {
+        self.length() - self.sent
+    }
+
+    /// Whether everything went out at least once and nothing waits to be repeated.
+    pub(crate) fn all_sent(&self) -> bool {
+        self.remaining() == 0 && self.resend.is_empty() && !self.empty_unsent
+    }
+
+    /// Whether a packet could be sent now.
+    pub(crate) fn sendable(&self) -> bool {
+        !self.resend.is_empty() || self.sent < self.granted || self.empty_unsent
+    }
+
+    pub(crate) fn slice(&self, range: Range<u32>) -> Payload {
+        self.payload.slice(range.start as usize..range.end as usize)
+    }
+
+    /// Allows bytes up to `offset`. Returns whether that was news.
+    pub(crate) fn grant(&mut self, offset: u32, priority: u8) -> bool {
+        self.scheduled_priority = priority;
+        let offset = offset.min(self.length());
+        let news = offset > self.granted;
+        self.granted = self.granted.max(offset);
+        news
+    }
+
+    /// Takes the next packet to send, or `None` if all that may be sent was.
+    pub(crate) fn next_chunk(&mut self, now: Instant) -> Option<Chunk> {
+        if let Some(range) = self.resend.first_mut() {
+            let whole = range.clone();
+            let end = packet_end(whole.start, self.packet_len, self.unscheduled).min(whole.end);
+            if end == whole.end {
+                self.resend.remove(0);
+            } else {
+                range.start = end;
+            }
+            self.last_sent = now;
+            return Some(Chunk {
+                range: whole.start..end,
+                incoming: whole.end,
+                retransmit: true,
+                priority: self.resend_priority,
+            });
+        }
+        if self.sent >= self.granted && !self.empty_unsent {
+            return None;
+        }
+        let start = self.sent;
+        let end = packet_end(start, self.packet_len, self.unscheduled).min(self.length());
+        self.empty_unsent = false;
+        self.sent = end;
+        self.last_sent = now;
+        if start == 0 && !self.wholly_unscheduled() && !self.restarted {
+            self.rtt_probe = Some(now);
+        }
+        let priority = if start < self.unscheduled || self.length() == 0 {
+            self.unscheduled_priority
+        } else {
+            self.scheduled_priority
+        };
+        Some(Chunk {
+            range: start..end,
+            incoming: self.unscheduled,
+            retransmit: self.restarted,
+            priority,
+        })
+    }
+
+    /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
+    /// negative `length` means all that was sent. Asking beyond the granted bytes grants them.
+    pub(crate) fn resend(&mut self, offset: u32, length: i32, priority: u8) -> ResendOutcome {
+        let message_length = self.length();
+        let end = match u32::try_from(length) {
+            Ok(length) => offset.saturating_add(length).min(message_length),
+            Err(_) => self.sent,
+        };
+        self.granted = self.granted.max(end);
+        if self.empty_unsent {
+            return ResendOutcome::NotSentYet;
+        }
+        if message_length == 0 {
+            self.empty_unsent = true;
+            return ResendOutcome::Queued;
+        }
+        let end = end.min(self.sent);
+        if offset >= end {
+            return ResendOutcome::NotSentYet;
+        }
+        self.rtt_probe = None;
+        self.resend_priority = priority & 7;
+        let start = packet_start(offset, self.packet_len, self.unscheduled);
+        let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
+        self.add_resend_range(start..end);
+        ResendOutcome::Queued
+    }
+
+    /// Starts over, for a receiver that lost all it knew: the unscheduled part goes out again, the rest waits for
+    /// grants again.
+    pub(crate) fn restart(&mut self) {
+        self.empty_unsent = self.length() == 0;
+        self.granted = self.unscheduled;
+        self.sent = 0;
+        self.resend.clear();
+        self.rtt_probe = None;
+        self.restarted = true;
+    }
+
+    fn add_resend_range(&mut self, mut new: Range<u32>) {
+        let first = self.resend.partition_point(|range| range.end < new.start);
+        let last = self.resend.partition_point(|range| range.start <= new.end);
+        if first == last && self.resend.len() >= MAX_RESEND_RANGES {
+            return;
+        }
+        if first < last {
+            new.start = new.start.min(self.resend[first].start);
+            new.end = new.end.max(self.resend[last - 1].end);
+        }
+        self.resend.splice(first..last, [new]);
+    }
+}
+
+/// End of the packet that begins at or contains `offset`: a multiple of the packet length, counted anew from the
+/// unscheduled limit.
+fn packet_end(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
+    let next = packet_start(offset, packet_len, unscheduled).saturating_add(packet_len);
+    if offset < unscheduled {
+        next.min(unscheduled)
+    } else {
+        next
+    }
+}
+
+/// Start of the packet that contains `offset`.
+fn packet_start(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
+    let base = if offset < unscheduled { 0 } else { unscheduled };
+    base + (offset - base) / packet_len * packet_len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(length: usize, unscheduled: u32) -> Outgoing {
+        Outgoing::new(Payload::Phantom(length), 1424, unscheduled, 5)
+    }
+
+    fn ranges(message: &mut Outgoing) -> Vec<Range<u32>> {
+        std::iter::from_fn(|| message.next_chunk(Instant::ZERO).map(|chunk| chunk.range)).collect()
+    }
+
+    #[test]
+    fn packets_break_at_the_unscheduled_limit() {
+        let mut message = message(100_000, 40_000);
+        let unscheduled = ranges(&mut message);
+        assert_eq!(unscheduled.last(), Some(&(39_872..40_000)));
+        message.grant(100_000, 3);
+        let scheduled = ranges(&mut message);
+        assert_eq!(scheduled.first(), Some(&(40_000..41_424)));
+        assert_eq!(scheduled.last().map(|range| range.end), Some(100_000));
+        assert!(message.all_sent());
+    }
+
+    #[test]
+    fn an_empty_message_is_one_packet() {
+        let mut message = message(0, 40_000);
+        assert!(message.sendable() && !message.all_sent());
+        assert_eq!(ranges(&mut message), vec![0..0]);
+        assert!(message.all_sent());
+        assert_eq!(message.resend(0, -1, 7), ResendOutcome::Queued);
+        assert_eq!(ranges(&mut message), vec![0..0]);
+    }
+
+    #[test]
+    fn retransmissions_keep_packet_boundaries() {
+        let mut message = message(10_000, 40_000);
+        ranges(&mut message);
+        assert_eq!(message.resend(1500, 1500, 7), ResendOutcome::Queued);
+        assert_eq!(ranges(&mut message), vec![1424..2848, 2848..4272]);
+    }
+
+    #[test]
+    fn a_resend_beyond_the_granted_bytes_grants_them() {
+        let mut message = message(100_000, 40_000);
+        ranges(&mut message);
+        assert_eq!(message.resend(40_000, 10_000, 7), ResendOutcome::NotSentYet);
+        assert_eq!(message.granted(), 50_000);
+    }
+
+    #[test]
+    fn overlapping_resends_merge() {
+        let mut message = message(20_000, 40_000);
+        ranges(&mut message);
+        for offset in [0, 5696, 2848, 1424] {
+            message.resend(offset, 1424, 7);
+        }
+        assert_eq!(message.resend, vec![0..4272, 5696..7120]);
+    }
+}
