@@ -1,0 +1,67 @@
+use homarus_proto::{ConfigError, RpcError, SendError};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Everything that can go wrong, each with what to do about it.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A setting is outside what the protocol can do. From making an endpoint.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// The socket could not be set up. From making an endpoint.
+    #[error(
+        "cannot bind {address}: {source}: choose an address of this machine and a free port (port 0 takes any)"
+    )]
+    Bind {
+        /// The address asked for.
+        address: String,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// No packet can ever be sent to this address. From a call; nothing was sent.
+    #[error("cannot call {peer}: {why}")]
+    Peer {
+        /// Whom the call was for.
+        peer: SocketAddr,
+        /// What is wrong with the address and what to do.
+        why: &'static str,
+    },
+    /// The request or response was not accepted for sending. Nothing was sent.
+    #[error("{0}")]
+    Send(#[from] SendError),
+    /// The request was sent and ended without a response.
+    #[error("{0}")]
+    Rpc(#[from] RpcError),
+    /// The endpoint has been closed, or was closed while the call waited.
+    #[error("the endpoint is closed: bind a new one")]
+    Closed,
+    /// Not everything had come to its end when the time given to a graceful shutdown was over. The endpoint is closed.
+    #[error(
+        "{in_flight} exchanges were still in flight after {waited:?}: give the shutdown more time"
+    )]
+    ShutdownTimeout {
+        /// Calls and requests that were cut off.
+        in_flight: usize,
+        /// How long the shutdown waited.
+        waited: Duration,
+    },
+    /// The socket failed, which closed the endpoint and ended all of its calls.
+    #[error("the socket failed: {0}: the endpoint is closed; bind a new one")]
+    Socket(Arc<io::Error>),
+}
+
+impl Error {
+    /// Whether it is certain that no server executed the request, so that repeating the call does no harm.
+    pub fn is_unexecuted(&self) -> bool {
+        match self {
+            Error::Config(_) | Error::Bind { .. } | Error::Peer { .. } | Error::Send(_) => true,
+            Error::Rpc(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => {
+                false
+            }
+        }
+    }
+}
