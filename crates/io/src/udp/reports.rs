@@ -114,6 +114,7 @@ fn find_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
     None
 }
 
+/// Errors of local origin say nothing new, as the call that caused them failed, and do not name the port.
 fn interpret(peer: SocketAddr, error: &libc::sock_extended_err) -> Option<Report> {
     const ICMP_UNREACHABLE: u8 = 3;
     const ICMP6_UNREACHABLE: u8 = 1;
@@ -121,9 +122,6 @@ fn interpret(peer: SocketAddr, error: &libc::sock_extended_err) -> Option<Report
     const ICMP6_PARAMETER: u8 = 4;
     let unreachable = |why| Some(Report::Unreachable(peer, why));
     match (error.ee_origin, error.ee_type, error.ee_code) {
-        (libc::SO_EE_ORIGIN_LOCAL, ..) if error.ee_errno == libc::EMSGSIZE as u32 => {
-            Some(Report::TooLarge(peer))
-        }
         (libc::SO_EE_ORIGIN_ICMP, ICMP_UNREACHABLE, 2) => unreachable(Unreachable::Protocol),
         (libc::SO_EE_ORIGIN_ICMP, ICMP_UNREACHABLE, 3) => unreachable(Unreachable::Port),
         (libc::SO_EE_ORIGIN_ICMP, ICMP_UNREACHABLE, 4) => Some(Report::TooLarge(peer)),
@@ -213,10 +211,7 @@ mod tests {
             is(libc::SO_EE_ORIGIN_ICMP6, 2, 0),
             Some(Report::TooLarge(peer))
         );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_LOCAL, 0, 0),
-            Some(Report::TooLarge(peer))
-        );
+        assert_eq!(is(libc::SO_EE_ORIGIN_LOCAL, 0, 0), None);
     }
 
     #[test]

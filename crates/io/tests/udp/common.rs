@@ -1,7 +1,7 @@
 //! What the driver's tests share.
 
 use homarus_io::{PacketIo, Received, UdpConfig, UdpIo};
-use homarus_proto::{Transmit, Unreachable};
+use homarus_proto::{Payload, Transmit, Unreachable};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -88,4 +88,47 @@ pub(crate) fn bytes_in(items: &[Item]) -> usize {
         _ => 0,
     });
     lengths.sum()
+}
+
+/// A DATA packet of `length` bytes at `offset` of a message of `total`, with recognisable contents.
+pub(crate) fn data(
+    to: SocketAddr,
+    priority: u8,
+    total: usize,
+    offset: usize,
+    length: usize,
+    id: u64,
+) -> Transmit {
+    let mut header = [0; 56];
+    header[4..8].copy_from_slice(&(offset as u32).to_be_bytes());
+    header[11] = 0x10;
+    header[20..28].copy_from_slice(&id.to_be_bytes());
+    header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
+    header[52..56].copy_from_slice(&(offset as u32).to_be_bytes());
+    let contents: Vec<u8> = (0..length)
+        .map(|at| (at as u64 * 7 + id * 31 + offset as u64) as u8)
+        .collect();
+    Transmit::new(to, priority, &header, Payload::from(contents))
+}
+
+/// A whole message in one packet.
+pub(crate) fn short(to: SocketAddr, length: usize, id: u64) -> Transmit {
+    data(to, 6, length, 0, length, id)
+}
+
+/// A control packet.
+pub(crate) fn control(to: SocketAddr, kind: u8, length: usize) -> Transmit {
+    let mut header = vec![kind; length];
+    header[11] = kind;
+    Transmit::new(to, 7, &header, Payload::EMPTY)
+}
+
+/// The bytes of packets, one after the other.
+pub(crate) fn image(batch: &[Transmit]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for packet in batch {
+        bytes.extend_from_slice(packet.header());
+        bytes.extend_from_slice(packet.payload.as_slice());
+    }
+    bytes
 }

@@ -2,55 +2,14 @@
 
 use crate::common::*;
 use homarus_io::{PacketIo, UdpConfig};
-use homarus_proto::{Payload, Transmit};
+use homarus_proto::Transmit;
 use std::net::SocketAddr;
-
-/// A DATA packet of `length` bytes at `offset` of a message of `total`, with recognisable contents.
-fn data(
-    to: SocketAddr,
-    priority: u8,
-    total: usize,
-    offset: usize,
-    length: usize,
-    id: u64,
-) -> Transmit {
-    let mut header = [0; 56];
-    header[4..8].copy_from_slice(&(offset as u32).to_be_bytes());
-    header[11] = 0x10;
-    header[20..28].copy_from_slice(&id.to_be_bytes());
-    header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
-    header[52..56].copy_from_slice(&(offset as u32).to_be_bytes());
-    let contents: Vec<u8> = (0..length)
-        .map(|at| (at as u64 * 7 + id * 31 + offset as u64) as u8)
-        .collect();
-    Transmit::new(to, priority, &header, Payload::from(contents))
-}
-
-/// A whole message in one packet.
-fn short(to: SocketAddr, length: usize, id: u64) -> Transmit {
-    data(to, 6, length, 0, length, id)
-}
-
-fn control(to: SocketAddr, kind: u8, length: usize) -> Transmit {
-    let mut header = vec![kind; length];
-    header[11] = kind;
-    Transmit::new(to, 7, &header, Payload::EMPTY)
-}
 
 fn long(to: SocketAddr, total: usize, packet: usize, id: u64) -> Vec<Transmit> {
     (0..total)
         .step_by(packet)
         .map(|offset| data(to, 4, total, offset, packet.min(total - offset), id))
         .collect()
-}
-
-fn image(batch: &[Transmit]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for packet in batch {
-        bytes.extend_from_slice(packet.header());
-        bytes.extend_from_slice(packet.payload.as_slice());
-    }
-    bytes
 }
 
 /// Splits datagrams into packets by the rule that receivers follow, and checks them against what was sent.
