@@ -148,7 +148,7 @@ impl Sizes {
     fn upper_bound(bucket: usize) -> u32 {
         let octave = bucket as u32 / 2;
         let base = 1_u64 << octave;
-        let bound = if bucket % 2 == 0 {
+        let bound = if bucket.is_multiple_of(2) {
             base + base / 2
         } else {
             2 * base

@@ -62,11 +62,10 @@ impl SendQueue {
 
     /// The message to send a packet of, if any.
     pub(crate) fn next(&self, packet_len: u32) -> Option<RpcKey> {
-        if self.fifo_credit >= 100 * u64::from(packet_len) {
-            if let Some((_, oldest)) = self.by_age.first() {
+        if self.fifo_credit >= 100 * u64::from(packet_len)
+            && let Some((_, oldest)) = self.by_age.first() {
                 return Some(*oldest);
             }
-        }
         self.by_remaining.first().map(|rank| rank.rpc)
     }
 
