@@ -86,10 +86,7 @@ impl FaultHandle {
 impl<I: PacketIo> FaultIo<I> {
     /// Packets sent through `inner` suffer `config`; the same `seed` and calls give the same faults.
     pub fn new(inner: I, config: FaultConfig, seed: u64) -> FaultIo<I> {
-        let state = State {
-            config,
-            counters: FaultCounters::default(),
-        };
+        let state = State { config, counters: FaultCounters::default() };
         FaultIo {
             inner,
             handle: FaultHandle(Arc::new(Mutex::new(state))),
@@ -158,11 +155,7 @@ impl<I: PacketIo> FaultIo<I> {
     fn tick(&mut self) {
         self.clock += 1;
         let clock = self.clock;
-        self.ready.extend(
-            self.held
-                .extract_if(.., |(due, _)| *due <= clock)
-                .map(|(_, packet)| packet),
-        );
+        self.ready.extend(self.held.extract_if(.., |(due, _)| *due <= clock).map(|(_, packet)| packet));
     }
 
     /// Sends what is ready; whether all of it went.

@@ -16,10 +16,7 @@ pub struct MemConfig {
 
 impl Default for MemConfig {
     fn default() -> Self {
-        MemConfig {
-            queue: 4 << 20,
-            mtu: 1500,
-        }
+        MemConfig { queue: 4 << 20, mtu: 1500 }
     }
 }
 
@@ -68,12 +65,7 @@ const HEADERS: usize = 28;
 impl MemHub {
     /// A network without ends.
     pub fn new(config: MemConfig) -> MemHub {
-        MemHub {
-            shared: Arc::new(Shared {
-                config,
-                queues: Mutex::default(),
-            }),
-        }
+        MemHub { shared: Arc::new(Shared { config, queues: Mutex::default() }) }
     }
 
     /// An end with the address `local`.
@@ -84,9 +76,7 @@ impl MemHub {
         let queue = Arc::default();
         let mut queues = lock(&self.shared.queues);
         if queues.contains_key(&local) {
-            let message = format!(
-                "{local} is attached already: use another address, or drop the other end first"
-            );
+            let message = format!("{local} is attached already: use another address, or drop the other end first");
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         queues.insert(local, Arc::clone(&queue));
@@ -169,14 +159,8 @@ impl PacketIo for MemIo {
         let reports = self.reports.len();
         for report in self.reports.drain(..) {
             sink(match report {
-                Report::Unreachable(peer) => Received::Unreachable {
-                    peer,
-                    why: Unreachable::Port,
-                },
-                Report::TooLarge(peer) => Received::PathMtu {
-                    peer,
-                    mtu: self.shared.config.mtu,
-                },
+                Report::Unreachable(peer) => Received::Unreachable { peer, why: Unreachable::Port },
+                Report::TooLarge(peer) => Received::PathMtu { peer, mtu: self.shared.config.mtu },
             });
         }
         self.taken.contents.clear();

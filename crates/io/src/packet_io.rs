@@ -35,9 +35,19 @@ pub trait PacketIo: Send {
 
     /// Sends packets in order, batched as well as the driver can, and returns how many were taken: fewer than all
     /// when the socket is full (the caller keeps the rest and waits until it is writable).
+    ///
+    /// Packets that can never be sent, being too large for the path or having no way to their peer, count as taken;
+    /// the next `recv` reports why. Packets that this host drops count as taken too: they are lost like any other.
+    ///
+    /// # Errors
+    /// Only if the driver is of no further use, as when its socket has been closed.
     fn send(&mut self, batch: &[Transmit]) -> io::Result<usize>;
 
     /// Receives one batch of what has arrived, and returns how many items were handed to `sink`; 0 if nothing waits.
+    /// More may wait after any other number: call until it returns 0 before waiting for the socket to be readable.
+    ///
+    /// # Errors
+    /// Only if the driver is of no further use. Items may have been handed up before.
     fn recv(&mut self, sink: &mut dyn FnMut(Received<'_>)) -> io::Result<usize>;
 
     /// Bytes of ours that wait in this host's device queue, or `None` if the driver cannot tell.

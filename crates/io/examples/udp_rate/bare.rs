@@ -34,39 +34,21 @@ impl Bare {
         let set = |level, name, value: libc::c_int| {
             let len = size_of_val(&value) as libc::socklen_t;
             // SAFETY: `value` outlives the call.
-            unsafe {
-                libc::setsockopt(
-                    receiver.as_raw_fd(),
-                    level,
-                    name,
-                    (&raw const value).cast(),
-                    len,
-                )
-            };
+            unsafe { libc::setsockopt(receiver.as_raw_fd(), level, name, (&raw const value).cast(), len) };
         };
         set(libc::SOL_SOCKET, libc::SO_RCVBUF, 8 << 20);
         set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 8 << 20);
         if gro {
             set(libc::SOL_UDP, libc::UDP_GRO, 1);
         }
-        let SocketAddr::V4(addr) = receiver.local_addr()? else {
-            unreachable!("bound to IPv4")
-        };
+        let SocketAddr::V4(addr) = receiver.local_addr()? else { unreachable!("bound to IPv4") };
         let to = libc::sockaddr_in {
             sin_family: libc::AF_INET as libc::sa_family_t,
             sin_port: addr.port().to_be(),
-            sin_addr: libc::in_addr {
-                s_addr: u32::from_ne_bytes(addr.ip().octets()),
-            },
+            sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(addr.ip().octets()) },
             sin_zero: [0; 8],
         };
-        Ok(Bare {
-            sender,
-            receiver,
-            to,
-            contents: vec![1; MESSAGE],
-            buffers: vec![0; BATCH * BUFFER],
-        })
+        Ok(Bare { sender, receiver, to, contents: vec![1; MESSAGE], buffers: vec![0; BATCH * BUFFER] })
     }
 
     /// One packet by sendto, and back by recvfrom.
@@ -84,10 +66,7 @@ impl Bare {
     pub(crate) fn send_many(&mut self, count: usize, length: usize) -> io::Result<()> {
         let base = self.contents.as_mut_ptr();
         let mut pieces: Vec<_> = (0..count)
-            .map(|at| libc::iovec {
-                iov_base: base.wrapping_add(at * length).cast(),
-                iov_len: length,
-            })
+            .map(|at| libc::iovec { iov_base: base.wrapping_add(at * length).cast(), iov_len: length })
             .collect();
         let mut messages: Vec<_> = pieces.iter_mut().map(message).collect();
         for message in &mut messages {
@@ -98,8 +77,7 @@ impl Bare {
         while !rest.is_empty() {
             let now = rest.len().min(BATCH) as libc::c_uint;
             // SAFETY: the headers point to `pieces`, `self.contents` and `self.to`, which outlive the call.
-            let sent =
-                unsafe { libc::sendmmsg(self.sender.as_raw_fd(), rest.as_mut_ptr(), now, 0) };
+            let sent = unsafe { libc::sendmmsg(self.sender.as_raw_fd(), rest.as_mut_ptr(), now, 0) };
             let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
             rest = &mut rest[sent..];
         }
@@ -121,10 +99,7 @@ impl Bare {
         control.segment = segment as u16;
         let most = (65_507 / segment).min(64) * segment;
         for chunk in self.contents[..total].chunks_mut(most) {
-            let mut piece = libc::iovec {
-                iov_base: chunk.as_mut_ptr().cast(),
-                iov_len: chunk.len(),
-            };
+            let mut piece = libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() };
             let mut message = message(&mut piece);
             message.msg_hdr.msg_name = (&raw mut self.to).cast();
             message.msg_hdr.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
@@ -141,10 +116,7 @@ impl Bare {
     pub(crate) fn receive(&mut self, total: usize, batch: usize) -> io::Result<()> {
         let base = self.buffers.as_mut_ptr();
         let mut pieces: Vec<_> = (0..batch.min(BATCH))
-            .map(|at| libc::iovec {
-                iov_base: base.wrapping_add(at * BUFFER).cast(),
-                iov_len: BUFFER,
-            })
+            .map(|at| libc::iovec { iov_base: base.wrapping_add(at * BUFFER).cast(), iov_len: BUFFER })
             .collect();
         let mut messages: Vec<_> = pieces.iter_mut().map(message).collect();
         let mut received = 0;
@@ -154,19 +126,10 @@ impl Bare {
             // SAFETY: the headers point to distinct parts of `self.buffers`, of the lengths given.
             let got = unsafe {
                 let fd = self.receiver.as_raw_fd();
-                libc::recvmmsg(
-                    fd,
-                    messages.as_mut_ptr(),
-                    count,
-                    libc::MSG_DONTWAIT as _,
-                    none,
-                )
+                libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _, none)
             };
             let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-            received += messages[..got]
-                .iter()
-                .map(|m| m.msg_len as usize)
-                .sum::<usize>();
+            received += messages[..got].iter().map(|m| m.msg_len as usize).sum::<usize>();
         }
         Ok(())
     }

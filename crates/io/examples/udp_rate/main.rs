@@ -28,10 +28,7 @@ struct Driver {
 impl Driver {
     fn new(config: &UdpConfig) -> io::Result<Driver> {
         let bind = || UdpIo::bind("127.0.0.1:0".parse().expect("an address"), config.clone());
-        Ok(Driver {
-            sender: bind()?,
-            receiver: bind()?,
-        })
+        Ok(Driver { sender: bind()?, receiver: bind()? })
     }
 
     fn to(&self) -> SocketAddr {
@@ -66,12 +63,7 @@ fn packets(to: SocketAddr, total: usize, room: usize, count: usize) -> Vec<Trans
             header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
             header[52..56].copy_from_slice(&(offset as u32).to_be_bytes());
             let contents = vec![7; room.min(total - offset)];
-            batch.push(Transmit::new(
-                to,
-                priority,
-                &header,
-                Payload::from(contents),
-            ));
+            batch.push(Transmit::new(to, priority, &header, Payload::from(contents)));
         }
     }
     batch
@@ -80,12 +72,7 @@ fn packets(to: SocketAddr, total: usize, room: usize, count: usize) -> Vec<Trans
 type Contestant<'a> = (&'a str, Box<dyn FnMut() -> io::Result<()> + 'a>);
 
 /// Runs the contestants in turn and prints the median time of each for one of `units`, and its ratio to the first.
-fn race(
-    title: &str,
-    units: usize,
-    repeat: usize,
-    contestants: &mut [Contestant<'_>],
-) -> io::Result<()> {
+fn race(title: &str, units: usize, repeat: usize, contestants: &mut [Contestant<'_>]) -> io::Result<()> {
     let mut times = vec![Vec::new(); contestants.len()];
     for round in 0..ROUNDS + 3 {
         for ((_, run), times) in contestants.iter_mut().zip(&mut times) {
@@ -108,10 +95,7 @@ fn race(
         })
         .collect();
     for ((name, _), median) in contestants.iter().zip(&medians) {
-        println!(
-            "  {name:<44}{median:>10.1} ns   rate x{:.2}",
-            medians[0] / median
-        );
+        println!("  {name:<44}{median:>10.1} ns   rate x{:.2}", medians[0] / median);
     }
     Ok(())
 }
@@ -126,10 +110,7 @@ fn latency() -> io::Result<()> {
         1,
         2000,
         &mut [
-            (
-                "bare sendto + recvfrom",
-                Box::new(|| bare.one(HEADER + SHORT, to).map(drop)),
-            ),
+            ("bare sendto + recvfrom", Box::new(|| bare.one(HEADER + SHORT, to).map(drop))),
             ("driver", Box::new(|| driver.carry(&batch))),
         ],
     )
@@ -140,29 +121,15 @@ fn small() -> io::Result<()> {
     let size = HEADER + SHORT;
     let mut many = Bare::new(false)?;
     let mut segmented = Bare::new(true)?;
-    let at_1500 = UdpConfig {
-        max_mtu: 1500,
-        ..UdpConfig::default()
-    };
+    let at_1500 = UdpConfig { max_mtu: 1500, ..UdpConfig::default() };
     let mut driver = Driver::new(&at_1500)?;
     let mut wide = Driver::new(&UdpConfig::default())?;
-    let mut by_segment = Driver::new(&UdpConfig {
-        coalesce: false,
-        ..at_1500.clone()
-    })?;
-    let mut by_coalescing = Driver::new(&UdpConfig {
-        gso: false,
-        ..at_1500.clone()
-    })?;
-    let plain_config = UdpConfig {
-        gso: false,
-        gro: false,
-        coalesce: false,
-        ..at_1500
-    };
+    let mut by_segment = Driver::new(&UdpConfig { coalesce: false, ..at_1500.clone() })?;
+    let mut by_coalescing = Driver::new(&UdpConfig { gso: false, ..at_1500.clone() })?;
+    let plain_config = UdpConfig { gso: false, gro: false, coalesce: false, ..at_1500 };
     let mut plain = Driver::new(&plain_config)?;
-    let batches = [&driver, &wide, &by_segment, &by_coalescing, &plain]
-        .map(|driver| packets(driver.to(), SHORT, SHORT, COUNT));
+    let batches =
+        [&driver, &wide, &by_segment, &by_coalescing, &plain].map(|driver| packets(driver.to(), SHORT, SHORT, COUNT));
     race(
         "64 messages of 100 B, ns each",
         COUNT,
@@ -183,18 +150,9 @@ fn small() -> io::Result<()> {
                 }),
             ),
             ("driver, MTU 1500", Box::new(|| driver.carry(&batches[0]))),
-            (
-                "driver, loopback's MTU",
-                Box::new(|| wide.carry(&batches[1])),
-            ),
-            (
-                "driver, segmentation only",
-                Box::new(|| by_segment.carry(&batches[2])),
-            ),
-            (
-                "driver, coalescing only",
-                Box::new(|| by_coalescing.carry(&batches[3])),
-            ),
+            ("driver, loopback's MTU", Box::new(|| wide.carry(&batches[1]))),
+            ("driver, segmentation only", Box::new(|| by_segment.carry(&batches[2]))),
+            ("driver, coalescing only", Box::new(|| by_coalescing.carry(&batches[3]))),
             ("driver, neither", Box::new(|| plain.carry(&batches[4]))),
         ],
     )
@@ -206,18 +164,10 @@ fn bulk() -> io::Result<()> {
     let total = packets_per_message * segment;
     let mut many = Bare::new(false)?;
     let mut segmented = Bare::new(true)?;
-    let at_1500 = UdpConfig {
-        max_mtu: 1500,
-        ..UdpConfig::default()
-    };
+    let at_1500 = UdpConfig { max_mtu: 1500, ..UdpConfig::default() };
     let mut driver = Driver::new(&at_1500)?;
     let mut wide = Driver::new(&UdpConfig::default())?;
-    let mut plain = Driver::new(&UdpConfig {
-        gso: false,
-        gro: false,
-        coalesce: false,
-        ..at_1500
-    })?;
+    let mut plain = Driver::new(&UdpConfig { gso: false, gro: false, coalesce: false, ..at_1500 })?;
     let narrow_room = segment - HEADER;
     let batches = [
         packets(driver.to(), LONG, narrow_room, 1),
@@ -244,14 +194,8 @@ fn bulk() -> io::Result<()> {
                 }),
             ),
             ("driver, MTU 1500", Box::new(|| driver.carry(&batches[0]))),
-            (
-                "driver, offloads off, MTU 1500",
-                Box::new(|| plain.carry(&batches[2])),
-            ),
-            (
-                "driver, loopback's MTU",
-                Box::new(|| wide.carry(&batches[1])),
-            ),
+            ("driver, offloads off, MTU 1500", Box::new(|| plain.carry(&batches[2]))),
+            ("driver, loopback's MTU", Box::new(|| wide.carry(&batches[1]))),
         ],
     )
 }

@@ -30,17 +30,13 @@ impl RawAddr {
                 let raw = libc::sockaddr_in {
                     sin_family: libc::AF_INET as libc::sa_family_t,
                     sin_port: addr.port().to_be(),
-                    sin_addr: libc::in_addr {
-                        s_addr: u32::from_ne_bytes(addr.ip().octets()),
-                    },
+                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(addr.ip().octets()) },
                     sin_zero: [0; 8],
                 };
                 let len = size_of::<libc::sockaddr_in>();
                 return Some((RawAddr { v4: raw }, len as libc::socklen_t));
             }
-            (SocketAddr::V4(addr), true) => {
-                SocketAddrV6::new(addr.ip().to_ipv6_mapped(), addr.port(), 0, 0)
-            }
+            (SocketAddr::V4(addr), true) => SocketAddrV6::new(addr.ip().to_ipv6_mapped(), addr.port(), 0, 0),
             (SocketAddr::V6(addr), true) => addr,
             (SocketAddr::V6(_), false) => return None,
         };
@@ -48,15 +44,10 @@ impl RawAddr {
             sin6_family: libc::AF_INET6 as libc::sa_family_t,
             sin6_port: addr.port().to_be(),
             sin6_flowinfo: 0,
-            sin6_addr: libc::in6_addr {
-                s6_addr: addr.ip().octets(),
-            },
+            sin6_addr: libc::in6_addr { s6_addr: addr.ip().octets() },
             sin6_scope_id: addr.scope_id(),
         };
-        Some((
-            RawAddr { v6: raw },
-            size_of::<libc::sockaddr_in6>() as libc::socklen_t,
-        ))
+        Some((RawAddr { v6: raw }, size_of::<libc::sockaddr_in6>() as libc::socklen_t))
     }
 
     /// The address that the kernel wrote, normalised; `None` if it wrote none.
@@ -70,10 +61,7 @@ impl RawAddr {
         match family {
             libc::AF_INET if len as usize >= size_of::<libc::sockaddr_in>() => {
                 let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
-                Some(SocketAddr::V4(SocketAddrV4::new(
-                    ip,
-                    u16::from_be(v4.sin_port),
-                )))
+                Some(SocketAddr::V4(SocketAddrV4::new(ip, u16::from_be(v4.sin_port))))
             }
             libc::AF_INET6 if len as usize >= size_of::<libc::sockaddr_in6>() => {
                 let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
@@ -113,18 +101,9 @@ mod tests {
 
     #[test]
     fn addresses_survive_the_kernels_form() {
-        assert_eq!(
-            round_trip("10.1.2.3:4567", false),
-            Some("10.1.2.3:4567".parse().unwrap())
-        );
-        assert_eq!(
-            round_trip("10.1.2.3:4567", true),
-            Some("10.1.2.3:4567".parse().unwrap())
-        );
-        assert_eq!(
-            round_trip("[fe80::1%3]:80", true),
-            Some("[fe80::1%3]:80".parse().unwrap())
-        );
+        assert_eq!(round_trip("10.1.2.3:4567", false), Some("10.1.2.3:4567".parse().unwrap()));
+        assert_eq!(round_trip("10.1.2.3:4567", true), Some("10.1.2.3:4567".parse().unwrap()));
+        assert_eq!(round_trip("[fe80::1%3]:80", true), Some("[fe80::1%3]:80".parse().unwrap()));
         assert_eq!(round_trip("[::1]:80", false), None);
         assert_eq!(RawAddr::EMPTY.decode(0), None);
         assert_eq!(RawAddr::EMPTY.decode(RawAddr::CAPACITY), None);

@@ -7,7 +7,7 @@ pub struct UdpConfig {
     pub gro: bool,
     /// Whether several short packets to one peer share a datagram. Every Homa endpoint splits them again.
     pub coalesce: bool,
-    /// Largest MTU used, bytes of IP packet, however much more the route allows. At most 65,535.
+    /// Largest MTU used, bytes of IP packet, however much more the route allows; 200 to 65,535.
     pub max_mtu: usize,
     /// Receive buffer asked for, bytes of the kernel's accounting (SO_RCVBUF). Without privilege the kernel gives
     /// no more than `net.core.rmem_max`.

@@ -58,10 +58,7 @@ impl Inbox {
     pub(super) fn new() -> Inbox {
         // SAFETY: all fields are integers or pointers, for which zero is valid.
         let (control, message) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-        let empty = libc::iovec {
-            iov_base: std::ptr::null_mut(),
-            iov_len: 0,
-        };
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Inbox {
             contents: vec![0; BATCH * STRIDE],
             addrs: vec![RawAddr::EMPTY; BATCH],
@@ -78,11 +75,7 @@ impl Inbox {
     ///
     /// Asks for one first, and for more when calls are filled: a lone packet, whose latency counts, costs a plain
     /// recvmsg.
-    pub(super) fn receive(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        mut each: impl FnMut(Reception<'_>),
-    ) -> io::Result<usize> {
+    pub(super) fn receive(&mut self, fd: BorrowedFd<'_>, mut each: impl FnMut(Reception<'_>)) -> io::Result<usize> {
         let want = self.want;
         self.prepare(want);
         let got = self.call(fd, want);
@@ -100,11 +93,7 @@ impl Inbox {
             };
             let bytes = &self.contents[at * STRIDE..][..length];
             let segment = segment(&message.msg_hdr, &self.controls[at]).unwrap_or(length);
-            each(Reception {
-                from,
-                bytes,
-                segment,
-            });
+            each(Reception { from, bytes, segment });
         }
         let most = if longest > LONG { LONG_BATCH } else { BATCH };
         self.adapt(count, most);
@@ -123,11 +112,7 @@ impl Inbox {
             self.patience = 1;
             self.want = (count * 4).min(most);
         } else {
-            self.patience = if count > 1 {
-                1
-            } else {
-                (self.patience * 2).min(MAX_PATIENCE)
-            };
+            self.patience = if count > 1 { 1 } else { (self.patience * 2).min(MAX_PATIENCE) };
             self.want = count;
         }
     }
@@ -135,10 +120,7 @@ impl Inbox {
     fn prepare(&mut self, want: usize) {
         for at in 0..want {
             let contents = &mut self.contents[at * STRIDE..][..STRIDE];
-            self.pieces[at] = libc::iovec {
-                iov_base: contents.as_mut_ptr().cast(),
-                iov_len: STRIDE,
-            };
+            self.pieces[at] = libc::iovec { iov_base: contents.as_mut_ptr().cast(), iov_len: STRIDE };
             let header = &mut self.messages[at].msg_hdr;
             header.msg_name = (&raw mut self.addrs[at]).cast();
             header.msg_namelen = RawAddr::CAPACITY;
@@ -164,13 +146,7 @@ impl Inbox {
                 },
                 many => {
                     let none = std::ptr::null_mut();
-                    libc::recvmmsg(
-                        fd.as_raw_fd(),
-                        many.as_mut_ptr(),
-                        want as _,
-                        FLAGS as _,
-                        none,
-                    )
+                    libc::recvmmsg(fd.as_raw_fd(), many.as_mut_ptr(), want as _, FLAGS as _, none)
                 }
             }
         };

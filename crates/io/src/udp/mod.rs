@@ -55,38 +55,25 @@ impl UdpIo {
     /// A socket on `addr`. Port 0 lets the kernel choose; the IPv6 unspecified address takes IPv4 peers too.
     ///
     /// # Errors
-    /// Those of the system calls, foremost `AddrInUse`, `AddrNotAvailable` and `PermissionDenied` of bind.
+    /// `InvalidInput` for an MTU out of range; else those of the system calls, foremost `AddrInUse`,
+    /// `AddrNotAvailable` and `PermissionDenied` of bind.
     pub fn bind(addr: SocketAddr, config: UdpConfig) -> io::Result<UdpIo> {
+        if !(200..=65_535).contains(&config.max_mtu) {
+            let message = format!("max_mtu is {}: expected 200 to 65535 bytes", config.max_mtu);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let addr = normalise(addr);
         let v6 = addr.is_ipv6();
-        let socket = Socket::new(
-            Domain::for_address(addr),
-            Type::DGRAM.nonblocking().cloexec(),
-            None,
-        )?;
+        let socket = Socket::new(Domain::for_address(addr), Type::DGRAM.nonblocking().cloexec(), None)?;
         if v6 && addr.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
         socket.bind(&addr.into())?;
-        let local = socket
-            .local_addr()?
-            .as_socket()
-            .map(normalise)
-            .ok_or(io::ErrorKind::Unsupported)?;
+        let local = socket.local_addr()?.as_socket().map(normalise).ok_or(io::ErrorKind::Unsupported)?;
         let fd = socket.as_fd();
         report_errors_and_forbid_fragments(fd, v6)?;
-        let receive_buffer = grow_buffer(
-            fd,
-            libc::SO_RCVBUFFORCE,
-            libc::SO_RCVBUF,
-            config.receive_buffer,
-        )?;
-        grow_buffer(
-            fd,
-            libc::SO_SNDBUFFORCE,
-            libc::SO_SNDBUF,
-            config.send_buffer,
-        )?;
+        let receive_buffer = grow_buffer(fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, config.receive_buffer)?;
+        grow_buffer(fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, config.send_buffer)?;
         let default_tos = set_default_tos(fd, v6).is_ok().then_some(DEFAULT_TOS);
         let mut counters = UdpCounters::default();
         let gro = config.gro && sys::set_option(fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
@@ -103,7 +90,7 @@ impl UdpIo {
             outbox: Outbox::new(default_tos),
             inbox: Inbox::new(),
             reports: Reports::default(),
-            mtus: PathMtus::new(local, config.max_mtu.min(65_535)),
+            mtus: PathMtus::new(local, config.max_mtu),
             truesize: Truesize::new(),
             counters,
             config,
@@ -113,10 +100,7 @@ impl UdpIo {
 
     /// What has been done so far.
     pub fn counters(&self) -> UdpCounters {
-        UdpCounters {
-            reports_dropped: self.reports.dropped,
-            ..self.counters
-        }
+        UdpCounters { reports_dropped: self.reports.dropped, ..self.counters }
     }
 
     /// Whether UDP_SEGMENT is in use: asked for, and not refused so far.
@@ -135,10 +119,7 @@ impl UdpIo {
         while let Some(report) = self.reports.pop() {
             sink(match report {
                 Report::Unreachable(peer, why) => Received::Unreachable { peer, why },
-                Report::TooLarge(peer) => Received::PathMtu {
-                    peer,
-                    mtu: self.mtus.renew(peer),
-                },
+                Report::TooLarge(peer) => Received::PathMtu { peer, mtu: self.mtus.renew(peer) },
             });
             count += 1;
         }
@@ -210,16 +191,8 @@ impl AsRawFd for UdpIo {
 const MAX_DEFERRED: usize = 64;
 
 /// Hands up each datagram of a reception, and returns how many there were.
-fn hand_up(
-    reception: &Reception<'_>,
-    counters: &mut UdpCounters,
-    sink: &mut dyn FnMut(Received<'_>),
-) -> usize {
-    let Reception {
-        from,
-        bytes,
-        segment,
-    } = *reception;
+fn hand_up(reception: &Reception<'_>, counters: &mut UdpCounters, sink: &mut dyn FnMut(Received<'_>)) -> usize {
+    let Reception { from, bytes, segment } = *reception;
     if bytes.len() <= segment {
         counters.datagrams_received += 1;
         sink(Received::Datagram { from, bytes });
@@ -249,10 +222,7 @@ fn set_default_tos(fd: BorrowedFd<'_>, v6: bool) -> io::Result<()> {
 
 /// ICMP errors go to the error queue, and packets carry DF, as Homa over IP does.
 fn report_errors_and_forbid_fragments(fd: BorrowedFd<'_>, v6: bool) -> io::Result<()> {
-    let v4_options = [
-        (libc::IP_RECVERR, 1),
-        (libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO),
-    ];
+    let v4_options = [(libc::IP_RECVERR, 1), (libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)];
     for (name, value) in v4_options {
         let result = sys::set_option(fd, libc::IPPROTO_IP, name, value);
         // On an IPv6 socket these serve mapped addresses, of which it may not have any.
@@ -262,23 +232,13 @@ fn report_errors_and_forbid_fragments(fd: BorrowedFd<'_>, v6: bool) -> io::Resul
     }
     if v6 {
         sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
-        sys::set_option(
-            fd,
-            libc::IPPROTO_IPV6,
-            libc::IPV6_MTU_DISCOVER,
-            libc::IPV6_PMTUDISC_DO,
-        )?;
+        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)?;
     }
     Ok(())
 }
 
 /// Asks for a buffer of `bytes`, by privilege if there is any, and returns what the kernel accounts against.
-fn grow_buffer(
-    fd: BorrowedFd<'_>,
-    force: libc::c_int,
-    ask: libc::c_int,
-    bytes: usize,
-) -> io::Result<usize> {
+fn grow_buffer(fd: BorrowedFd<'_>, force: libc::c_int, ask: libc::c_int, bytes: usize) -> io::Result<usize> {
     let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX / 2);
     sys::set_option(fd, libc::SOL_SOCKET, force, value)
         .or_else(|_| sys::set_option(fd, libc::SOL_SOCKET, ask, value))?;

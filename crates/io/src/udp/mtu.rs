@@ -29,11 +29,7 @@ const LEAST: usize = 576;
 impl PathMtus {
     pub(super) fn new(local: SocketAddr, max_mtu: usize) -> PathMtus {
         let source = Some(local.ip()).filter(|ip| !ip.is_unspecified());
-        PathMtus {
-            source,
-            max_mtu,
-            known: RefCell::default(),
-        }
+        PathMtus { source, max_mtu, known: RefCell::default() }
     }
 
     /// Bytes of IP packet on the path to `peer`, which has been normalised.
@@ -45,11 +41,7 @@ impl PathMtus {
         {
             return *mtu;
         }
-        let mtu = self
-            .ask(peer)
-            .unwrap_or(UNKNOWN)
-            .max(LEAST)
-            .min(self.max_mtu);
+        let mtu = self.ask(peer).unwrap_or(UNKNOWN).max(LEAST).min(self.max_mtu);
         if known.len() >= MAX_HOSTS {
             known.clear();
         }

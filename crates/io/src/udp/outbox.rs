@@ -66,16 +66,8 @@ impl Control {
     /// The bytes of it that the kernel must see.
     fn needed(&self, default_tos: Option<libc::c_int>) -> Range<usize> {
         let segment_at = std::mem::offset_of!(Control, segment);
-        let start = if default_tos == Some(self.tos.value) {
-            segment_at
-        } else {
-            0
-        };
-        let end = if self.segment.value == 0 {
-            segment_at
-        } else {
-            size_of::<Control>()
-        };
+        let start = if default_tos == Some(self.tos.value) { segment_at } else { 0 };
+        let end = if self.segment.value == 0 { segment_at } else { size_of::<Control>() };
         start..end
     }
 }
@@ -125,11 +117,7 @@ impl Outbox {
     ) -> io::Result<usize> {
         self.pieces.clear();
         self.parts.clear();
-        let mut stage = Stage {
-            free: &mut self.stage,
-            pieces: &mut self.pieces,
-            growing: false,
-        };
+        let mut stage = Stage { free: &mut self.stage, pieces: &mut self.pieces, growing: false };
         let mut rest = batch;
         for entry in entries {
             let (packets, after) = rest.split_at(entry.packets);
@@ -216,10 +204,7 @@ impl Stage<'_> {
             self.copy(contents);
         } else {
             let base = contents.as_ptr().cast_mut().cast();
-            self.pieces.push(libc::iovec {
-                iov_base: base,
-                iov_len: contents.len(),
-            });
+            self.pieces.push(libc::iovec { iov_base: base, iov_len: contents.len() });
             self.growing = false;
         }
     }
@@ -232,10 +217,7 @@ impl Stage<'_> {
             Some(last) if self.growing => last.iov_len += bytes.len(),
             _ => {
                 let base = place.as_mut_ptr().cast();
-                self.pieces.push(libc::iovec {
-                    iov_base: base,
-                    iov_len: bytes.len(),
-                });
+                self.pieces.push(libc::iovec { iov_base: base, iov_len: bytes.len() });
                 self.growing = true;
             }
         }

@@ -35,11 +35,7 @@ pub(super) fn has_company(batch: &[Transmit]) -> bool {
 
 /// The first packet alone.
 pub(super) fn alone(batch: &[Transmit]) -> Entry {
-    Entry {
-        packets: 1,
-        bytes: batch[0].len(),
-        segment: 0,
-    }
+    Entry { packets: 1, bytes: batch[0].len(), segment: 0 }
 }
 
 /// The first entry of `batch`, where an IP packet to the first one's peer may have `mtu` bytes.
@@ -55,8 +51,7 @@ pub(super) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entr
     let (mut packets, segment) = next_datagram(batch, room, can.coalesce);
     let mut bytes = segment;
     let mut segments = 1;
-    while can.gso && segment <= room && segments < MAX_SEGMENTS && is_joined(first, batch, packets)
-    {
+    while can.gso && segment <= room && segments < MAX_SEGMENTS && is_joined(first, batch, packets) {
         let (more, length) = next_datagram(&batch[packets..], segment, can.coalesce);
         if length > segment || bytes + length > MAX_IP_PACKET - overhead {
             break;
@@ -68,21 +63,14 @@ pub(super) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entr
             break;
         }
     }
-    Entry {
-        packets,
-        bytes,
-        segment: if segments > 1 { segment } else { 0 },
-    }
+    Entry { packets, bytes, segment: if segments > 1 { segment } else { 0 } }
 }
 
 /// Packets and bytes of the datagram that begins with the first of `batch`, which may exceed `room` alone.
 fn next_datagram(batch: &[Transmit], room: usize, coalesce: bool) -> (usize, usize) {
     let mut packets = 1;
     let mut bytes = batch[0].len();
-    while coalesce
-        && is_self_delimiting(&batch[packets - 1])
-        && is_joined(&batch[0], batch, packets)
-    {
+    while coalesce && is_self_delimiting(&batch[packets - 1]) && is_joined(&batch[0], batch, packets) {
         let longer = bytes + batch[packets].len();
         if longer > room {
             break;
@@ -125,5 +113,100 @@ fn control_length(kind: u8) -> Option<usize> {
         0x15 => Some(62),
         0x18 => Some(80),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homarus_proto::Payload;
+
+    const BOTH: Abilities = Abilities { gso: true, coalesce: true };
+    const SEGMENT: Abilities = Abilities { gso: true, coalesce: false };
+    const COALESCE: Abilities = Abilities { gso: false, coalesce: true };
+    const NEITHER: Abilities = Abilities { gso: false, coalesce: false };
+
+    fn data(total: usize, offset: u32, length: usize) -> Transmit {
+        let mut header = [0; 56];
+        header[4..8].copy_from_slice(&offset.to_be_bytes());
+        header[11] = 0x10;
+        header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
+        Transmit::new(([10, 0, 0, 1], 7).into(), 5, &header, Payload::Phantom(length))
+    }
+
+    fn short(length: usize) -> Transmit {
+        data(length, 0, length)
+    }
+
+    fn control(kind: u8, length: usize) -> Transmit {
+        let mut header = vec![0; length];
+        header[11] = kind;
+        Transmit::new(([10, 0, 0, 1], 7).into(), 5, &header, Payload::EMPTY)
+    }
+
+    /// Packets and segment size of every entry.
+    fn entries(mut batch: &[Transmit], mtu: usize, can: Abilities) -> Vec<(usize, usize)> {
+        let mut entries = Vec::new();
+        while !batch.is_empty() {
+            let entry = next_entry(batch, mtu, can);
+            let (packets, rest) = batch.split_at(entry.packets);
+            assert_eq!(entry.bytes, packets.iter().map(Transmit::len).sum::<usize>());
+            entries.push((entry.packets, entry.segment));
+            batch = rest;
+        }
+        entries
+    }
+
+    #[test]
+    fn equal_short_messages_share_datagrams_and_entries() {
+        let batch = vec![short(100); 64];
+        assert_eq!(entries(&batch, 1500, BOTH), [(64, 9 * 156)]);
+        assert_eq!(entries(&batch, 1500, SEGMENT), [(64, 156)]);
+        assert_eq!(entries(&batch, 1500, COALESCE), [[(9, 0); 7].as_slice(), &[(1, 0)]].concat());
+        assert_eq!(entries(&batch, 1500, NEITHER), [(1, 0); 64]);
+        assert_eq!(entries(&batch, 65_535, BOTH), [(64, 0)]);
+    }
+
+    #[test]
+    fn long_messages_are_segmented() {
+        let mut batch: Vec<_> = (0..100).map(|at| data(142_000, at * 1416, 1416)).collect();
+        batch.push(data(142_000, 141_600, 400));
+        batch.push(short(100));
+        let expected = [(44, 1472), (44, 1472), (13, 1472), (1, 0)];
+        assert_eq!(entries(&batch, 1500, BOTH), expected);
+        assert_eq!(entries(&batch, 1500, SEGMENT), expected);
+        assert_eq!(entries(&batch, 1500, COALESCE), [(1, 0); 102]);
+    }
+
+    #[test]
+    fn what_does_not_end_by_itself_comes_last() {
+        let tail = data(10_000, 9_000, 50);
+        let batch = [control(0x11, 33), short(7), tail.clone(), short(7), tail, control(0x18, 80)];
+        assert_eq!(entries(&batch, 1500, COALESCE), [(3, 0), (2, 0), (1, 0)]);
+        let first = data(10_000, 0, 50);
+        assert_eq!(entries(&[first, short(7)], 1500, COALESCE), [(1, 0), (1, 0)]);
+        let odd = control(0x11, 40);
+        assert_eq!(entries(&[odd, short(7)], 1500, COALESCE), [(1, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn other_peers_and_priorities_travel_apart() {
+        let (mut priority, mut peer) = (short(1), short(1));
+        priority.priority = 6;
+        peer.to = ([10, 0, 0, 2], 7).into();
+        let batch = [short(1), short(1), priority.clone(), priority, peer.clone(), short(1), peer];
+        assert_eq!(entries(&batch, 1500, BOTH), [(2, 0), (2, 0), (1, 0), (1, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn limits_hold() {
+        let tiny = vec![data(9, 1, 0); 200];
+        assert_eq!(entries(&tiny, 1500, BOTH), [(64, 56), (64, 56), (64, 56), (8, 56)]);
+        let large = vec![data(1_000_000, 1, 8916); 10];
+        assert_eq!(entries(&large, 9000, BOTH), [(7, 8972), (3, 8972)]);
+        let too_large = vec![data(1_000_000, 1, 1417); 3];
+        assert_eq!(entries(&too_large, 1500, BOTH), [(1, 0); 3]);
+        let many = vec![control(0x14, 28); 1200];
+        assert_eq!(entries(&many, 65_535, COALESCE), [(512, 0), (512, 0), (176, 0)]);
     }
 }

@@ -75,21 +75,13 @@ fn read_error(fd: BorrowedFd<'_>) -> io::Result<Option<Report>> {
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
     // SAFETY: name and control outlive the call, and their sizes are given. The packet's contents are not asked for.
-    let result = unsafe {
-        libc::recvmsg(
-            fd.as_raw_fd(),
-            &raw mut message,
-            libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT,
-        )
-    };
+    let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
     let peer = name.decode(message.msg_namelen);
     let error = find_error(&message);
-    Ok(peer
-        .zip(error)
-        .and_then(|(peer, error)| interpret(peer, &error)))
+    Ok(peer.zip(error).and_then(|(peer, error)| interpret(peer, &error)))
 }
 
 fn find_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
@@ -99,14 +91,8 @@ fn find_error(message: &libc::msghdr) -> Option<libc::sock_extended_err> {
         let mut cmsg = libc::CMSG_FIRSTHDR(message);
         while !cmsg.is_null() {
             let kind = ((*cmsg).cmsg_level, (*cmsg).cmsg_type);
-            if kind == (libc::IPPROTO_IP, libc::IP_RECVERR)
-                || kind == (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
-            {
-                return Some(
-                    libc::CMSG_DATA(cmsg)
-                        .cast::<libc::sock_extended_err>()
-                        .read_unaligned(),
-                );
+            if kind == (libc::IPPROTO_IP, libc::IP_RECVERR) || kind == (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) {
+                return Some(libc::CMSG_DATA(cmsg).cast::<libc::sock_extended_err>().read_unaligned());
             }
             cmsg = libc::CMSG_NXTHDR(message, cmsg);
         }
@@ -174,43 +160,16 @@ mod tests {
         let peer = "10.0.0.1:5".parse().unwrap();
         let is = |origin, kind, code| interpret(peer, &error(origin, kind, code));
         let unreachable = |why| Some(Report::Unreachable(peer, why));
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP, 3, 3),
-            unreachable(Unreachable::Port)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP, 3, 2),
-            unreachable(Unreachable::Protocol)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP, 3, 0),
-            unreachable(Unreachable::Host)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP, 3, 13),
-            unreachable(Unreachable::Host)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP, 3, 4),
-            Some(Report::TooLarge(peer))
-        );
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 3, 3), unreachable(Unreachable::Port));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 3, 2), unreachable(Unreachable::Protocol));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 3, 0), unreachable(Unreachable::Host));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 3, 13), unreachable(Unreachable::Host));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 3, 4), Some(Report::TooLarge(peer)));
         assert_eq!(is(libc::SO_EE_ORIGIN_ICMP, 11, 0), None);
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP6, 1, 4),
-            unreachable(Unreachable::Port)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP6, 1, 0),
-            unreachable(Unreachable::Host)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP6, 4, 1),
-            unreachable(Unreachable::Protocol)
-        );
-        assert_eq!(
-            is(libc::SO_EE_ORIGIN_ICMP6, 2, 0),
-            Some(Report::TooLarge(peer))
-        );
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP6, 1, 4), unreachable(Unreachable::Port));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP6, 1, 0), unreachable(Unreachable::Host));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP6, 4, 1), unreachable(Unreachable::Protocol));
+        assert_eq!(is(libc::SO_EE_ORIGIN_ICMP6, 2, 0), Some(Report::TooLarge(peer)));
         assert_eq!(is(libc::SO_EE_ORIGIN_LOCAL, 0, 0), None);
     }
 

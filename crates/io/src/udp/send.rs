@@ -29,7 +29,7 @@ enum Verdict {
     Again,
     /// The socket is full.
     Full,
-    /// The first packet cannot be sent: go on after it.
+    /// The first entry cannot be sent: go on after it.
     Skip,
     /// The socket is of no use.
     Fatal(io::Error),
@@ -45,10 +45,7 @@ impl UdpIo {
         while progress.done < batch.len() {
             let rest = &batch[progress.done..];
             self.plan(rest, progress.alone_until.saturating_sub(progress.done));
-            match self
-                .outbox
-                .submit(self.socket.as_fd(), self.v6, rest, &self.entries)
-            {
+            match self.outbox.submit(self.socket.as_fd(), self.v6, rest, &self.entries) {
                 Ok(sent) => {
                     progress.done += self.count_sent(sent);
                     progress.refusals = 0;
@@ -61,7 +58,7 @@ impl UdpIo {
                     Verdict::Again => {}
                     Verdict::Full => break,
                     Verdict::Skip => {
-                        progress.done += 1;
+                        progress.done += self.entries[0].packets;
                         progress.refusals = 0;
                     }
                     Verdict::Fatal(error) if progress.done == 0 => return Err(error),
@@ -75,15 +72,8 @@ impl UdpIo {
     /// Divides the first packets of `rest` into entries for one system call, the first `alone` of them singly.
     fn plan(&mut self, rest: &[Transmit], alone: usize) {
         self.entries.clear();
-        let end = if alone > 0 {
-            alone.min(rest.len())
-        } else {
-            rest.len()
-        };
-        let can = Abilities {
-            gso: self.gso,
-            coalesce: self.config.coalesce,
-        };
+        let end = if alone > 0 { alone.min(rest.len()) } else { rest.len() };
+        let can = Abilities { gso: self.gso, coalesce: self.config.coalesce };
         let mut path: Option<(SocketAddr, usize)> = None;
         let (mut at, mut bytes) = (0, 0);
         while at < end && self.entries.len() < MAX_ENTRIES && bytes < ENOUGH_BYTES {
@@ -108,12 +98,7 @@ impl UdpIo {
     /// Counts the first `sent` entries, and returns how many packets they held.
     fn count_sent(&mut self, sent: usize) -> usize {
         let mut packets = 0;
-        for Entry {
-            packets: held,
-            bytes,
-            segment,
-        } in &self.entries[..sent]
-        {
+        for Entry { packets: held, bytes, segment } in &self.entries[..sent] {
             packets += held;
             self.counters.segmented_entries += u64::from(*segment > 0);
             self.truesize.sent(*bytes, *segment > 0);
@@ -136,9 +121,7 @@ impl UdpIo {
         if may_be_deferred(errno) {
             let reported = self.reports.read_from(self.socket.as_fd());
             let first_time = progress.refusals == 1;
-            if first_time
-                || (reported > 0 && errno != libc::EMSGSIZE && progress.refusals < MAX_REFUSALS)
-            {
+            if first_time || (reported > 0 && errno != libc::EMSGSIZE && progress.refusals < MAX_REFUSALS) {
                 self.counters.deferred_errors += 1;
                 if errno == libc::EMSGSIZE {
                     self.mtus.renew(normalise(first.to));
@@ -154,14 +137,14 @@ impl UdpIo {
             return Verdict::Again;
         }
         progress.segmentation_suspect = false;
-        self.give_up(normalise(first.to), errno, error)
+        self.give_up(normalise(first.to), entry.packets as u64, error)
     }
 
-    /// The first packet, alone, is refused for good.
-    fn give_up(&mut self, peer: SocketAddr, errno: i32, error: io::Error) -> Verdict {
-        match errno {
+    /// The first entry, of `packets` to `peer`, is refused for good.
+    fn give_up(&mut self, peer: SocketAddr, packets: u64, error: io::Error) -> Verdict {
+        match error.raw_os_error().unwrap_or(0) {
             libc::EMSGSIZE => {
-                self.counters.oversized += 1;
+                self.counters.oversized += packets;
                 self.reports.push(Report::TooLarge(peer));
             }
             libc::EHOSTUNREACH
@@ -172,12 +155,12 @@ impl UdpIo {
             | libc::EAFNOSUPPORT
             | libc::EACCES
             | libc::EINVAL => {
-                self.counters.unroutable += 1;
-                self.reports
-                    .push(Report::Unreachable(peer, Unreachable::Host));
+                self.counters.unroutable += packets;
+                self.reports.push(Report::Unreachable(peer, Unreachable::Host));
             }
-            libc::ENOBUFS | libc::ENOMEM | libc::EPERM => self.counters.dropped_locally += 1,
-            _ if may_be_deferred(errno) => self.counters.dropped_locally += 1,
+            libc::ENOBUFS | libc::ENOMEM | libc::EPERM => self.counters.dropped_locally += packets,
+            // Never about the call's own packets: errors about others come faster than they can be read.
+            errno if may_be_deferred(errno) => return Verdict::Full,
             _ => return Verdict::Fatal(error),
         }
         Verdict::Skip
@@ -187,8 +170,5 @@ impl UdpIo {
 /// Whether the error may mean that UDP_SEGMENT is not to be had: EIO comes from devices without checksum offload,
 /// the others from kernels, sandboxes and address families that do not know it.
 fn is_segmentation_refusal(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::EIO | libc::EINVAL | libc::ENOPROTOOPT | libc::EOPNOTSUPP
-    )
+    matches!(errno, libc::EIO | libc::EINVAL | libc::ENOPROTOOPT | libc::EOPNOTSUPP)
 }

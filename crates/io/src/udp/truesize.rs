@@ -25,10 +25,7 @@ const MEMORY: u64 = 1 << 20;
 
 impl Truesize {
     pub(super) fn new() -> Truesize {
-        Truesize {
-            bytes: 1,
-            charged: 1,
-        }
+        Truesize { bytes: 1, charged: 1 }
     }
 
     /// `bytes` were sent in one entry, to be segmented later if `segmented`.

@@ -31,14 +31,8 @@ pub(crate) fn recv_now(io: &mut impl PacketIo) -> Vec<Item> {
     let mut items = Vec::new();
     loop {
         let before = items.len();
-        let count = io
-            .recv(&mut |received| items.push(Item::from(&received)))
-            .unwrap();
-        assert_eq!(
-            count,
-            items.len() - before,
-            "recv must count what it hands up"
-        );
+        let count = io.recv(&mut |received| items.push(Item::from(&received))).unwrap();
+        assert_eq!(count, items.len() - before, "recv must count what it hands up");
         if count == 0 {
             return items;
         }
@@ -91,23 +85,14 @@ pub(crate) fn bytes_in(items: &[Item]) -> usize {
 }
 
 /// A DATA packet of `length` bytes at `offset` of a message of `total`, with recognisable contents.
-pub(crate) fn data(
-    to: SocketAddr,
-    priority: u8,
-    total: usize,
-    offset: usize,
-    length: usize,
-    id: u64,
-) -> Transmit {
+pub(crate) fn data(to: SocketAddr, priority: u8, total: usize, offset: usize, length: usize, id: u64) -> Transmit {
     let mut header = [0; 56];
     header[4..8].copy_from_slice(&(offset as u32).to_be_bytes());
     header[11] = 0x10;
     header[20..28].copy_from_slice(&id.to_be_bytes());
     header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
     header[52..56].copy_from_slice(&(offset as u32).to_be_bytes());
-    let contents: Vec<u8> = (0..length)
-        .map(|at| (at as u64 * 7 + id * 31 + offset as u64) as u8)
-        .collect();
+    let contents: Vec<u8> = (0..length).map(|at| (at as u64 * 7 + id * 31 + offset as u64) as u8).collect();
     Transmit::new(to, priority, &header, Payload::from(contents))
 }
 

@@ -34,40 +34,18 @@ pub(crate) fn enter(test: &str, setup: &str) -> bool {
 
 /// Runs a shell command inside the namespace.
 pub(crate) fn shell(command: &str) {
-    assert!(
-        Command::new("sh")
-            .args(["-c", command])
-            .status()
-            .unwrap()
-            .success(),
-        "{command}"
-    );
+    assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
 }
 
 fn missing() -> Option<&'static str> {
     let works = |program: &str, args: &[&str]| {
         let mut command = Command::new(program);
-        command
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
     if !works("ip", &["-V"]) {
         Some("the program ip is not installed")
-    } else if !works(
-        "unshare",
-        &[
-            "--map-root-user",
-            "--net",
-            "ip",
-            "link",
-            "add",
-            "type",
-            "veth",
-        ],
-    ) {
+    } else if !works("unshare", &["--map-root-user", "--net", "ip", "link", "add", "type", "veth"]) {
         Some("no network namespaces with veth links here")
     } else {
         None

@@ -6,19 +6,14 @@ use homarus_proto::Transmit;
 use std::net::SocketAddr;
 
 fn long(to: SocketAddr, total: usize, packet: usize, id: u64) -> Vec<Transmit> {
-    (0..total)
-        .step_by(packet)
-        .map(|offset| data(to, 4, total, offset, packet.min(total - offset), id))
-        .collect()
+    (0..total).step_by(packet).map(|offset| data(to, 4, total, offset, packet.min(total - offset), id)).collect()
 }
 
 /// Splits datagrams into packets by the rule that receivers follow, and checks them against what was sent.
 fn check_packets(items: &[Item], from: SocketAddr, sent: &[Transmit]) {
     let mut packets = Vec::new();
     for item in items {
-        let Item::Datagram(sender, bytes) = item else {
-            panic!("unexpected {item:?}")
-        };
+        let Item::Datagram(sender, bytes) = item else { panic!("unexpected {item:?}") };
         assert_eq!(*sender, from);
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
@@ -50,20 +45,10 @@ fn packet_length(bytes: &[u8]) -> usize {
 fn configs() -> Vec<UdpConfig> {
     let mut configs = Vec::new();
     for max_mtu in [1460, 1500, 9000, 65_535] {
-        for (gso, gro, coalesce) in [
-            (true, true, true),
-            (false, true, true),
-            (true, false, true),
-            (true, true, false),
-            (false, false, false),
-        ] {
-            configs.push(UdpConfig {
-                gso,
-                gro,
-                coalesce,
-                max_mtu,
-                ..UdpConfig::default()
-            });
+        for (gso, gro, coalesce) in
+            [(true, true, true), (false, true, true), (true, false, true), (true, true, false), (false, false, false)]
+        {
+            configs.push(UdpConfig { gso, gro, coalesce, max_mtu, ..UdpConfig::default() });
         }
     }
     configs
@@ -99,11 +84,7 @@ fn one_packet() {
 
 #[test]
 fn empty_and_one_byte_payloads() {
-    everywhere(&|to, _| {
-        (0..100)
-            .map(|id| short(to, (id % 2) as usize, id))
-            .collect()
-    });
+    everywhere(&|to, _| (0..100).map(|id| short(to, (id % 2) as usize, id)).collect());
 }
 
 #[test]
@@ -113,11 +94,7 @@ fn equal_short_messages() {
 
 #[test]
 fn unequal_short_messages() {
-    everywhere(&|to, _| {
-        (0..500)
-            .map(|id| short(to, (id * 37 % 400) as usize, id))
-            .collect()
-    });
+    everywhere(&|to, _| (0..500).map(|id| short(to, (id * 37 % 400) as usize, id)).collect());
 }
 
 #[test]
@@ -131,16 +108,8 @@ fn long_messages_among_short_and_control() {
         let mut batch = Vec::new();
         for id in 0..5 {
             batch.extend([short(to, 10, id), short(to, 333, id), control(to, 0x11, 33)]);
-            batch.extend([
-                control(to, 0x12, 37),
-                control(to, 0x18, 80),
-                control(to, 0x14, 28),
-            ]);
-            batch.extend([
-                control(to, 0x15, 62),
-                control(to, 0x13, 28),
-                control(to, 0x17, 28),
-            ]);
+            batch.extend([control(to, 0x12, 37), control(to, 0x18, 80), control(to, 0x14, 28)]);
+            batch.extend([control(to, 0x15, 62), control(to, 0x13, 28), control(to, 0x17, 28)]);
             batch.extend(long(to, 3 * room + 1, room, id));
             batch.extend(long(to, 100_000, 700.min(room), id));
             batch.push(data(to, 4, 5000, 4000, 200.min(room), id));
@@ -152,9 +121,5 @@ fn long_messages_among_short_and_control() {
 
 #[test]
 fn full_packets_that_hold_whole_messages() {
-    everywhere(&|to, room| {
-        (0..10)
-            .map(|id| short(to, room - (id % 3) as usize, id))
-            .collect()
-    });
+    everywhere(&|to, room| (0..10).map(|id| short(to, room - (id % 3) as usize, id)).collect());
 }

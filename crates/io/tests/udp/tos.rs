@@ -10,9 +10,7 @@ use std::time::Duration;
 /// A plain socket that is told the TOS of what it receives.
 fn plain(ip: &str) -> UdpSocket {
     let socket = UdpSocket::bind(SocketAddr::new(ip.parse().unwrap(), 0)).unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let one: libc::c_int = 1;
     let (level, name) = if socket.local_addr().unwrap().is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_RECVTOS)
@@ -22,13 +20,7 @@ fn plain(ip: &str) -> UdpSocket {
     // SAFETY: `one` outlives the call.
     let result = unsafe {
         let len = size_of_val(&one) as libc::socklen_t;
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const one).cast(),
-            len,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const one).cast(), len)
     };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
     socket
@@ -38,10 +30,7 @@ fn plain(ip: &str) -> UdpSocket {
 fn receive(socket: &UdpSocket) -> (Vec<u8>, u8) {
     let mut bytes = vec![0; 1 << 16];
     let mut control = [0_u64; 16];
-    let mut piece = libc::iovec {
-        iov_base: bytes.as_mut_ptr().cast(),
-        iov_len: bytes.len(),
-    };
+    let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // SAFETY: zero is valid for all fields; the pointers are to locals that outlive the calls.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
@@ -86,12 +75,7 @@ fn check(sender: &str, receiver: &str, config: UdpConfig) {
 #[test]
 fn priority_is_in_the_tos_byte() {
     for (gso, coalesce) in [(true, true), (true, false), (false, true), (false, false)] {
-        let config = UdpConfig {
-            gso,
-            coalesce,
-            max_mtu: 1500,
-            ..UdpConfig::default()
-        };
+        let config = UdpConfig { gso, coalesce, max_mtu: 1500, ..UdpConfig::default() };
         check("127.0.0.1", "127.0.0.1", config.clone());
         if have_ipv6() {
             check("::1", "::1", config.clone());
