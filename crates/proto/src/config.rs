@@ -126,70 +126,29 @@ impl Config {
     /// Checks every setting.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let check = |setting, value: u128, ok, expected| {
-            if ok {
-                Ok(())
-            } else {
-                Err(ConfigError {
-                    setting,
-                    value,
-                    expected,
-                })
-            }
+            if ok { Ok(()) } else { Err(ConfigError { setting, value, expected }) }
         };
-        check(
-            "mtu",
-            self.mtu as u128,
-            (200..=65_535).contains(&self.mtu),
-            "200 to 65535 bytes",
-        )?;
-        check(
-            "max_message_len",
-            u128::from(self.max_message_len),
-            self.max_message_len <= 1 << 30,
-            "at most 1 GiB",
-        )?;
+        check("mtu", self.mtu as u128, (200..=65_535).contains(&self.mtu), "200 to 65535 bytes")?;
+        check("max_message_len", u128::from(self.max_message_len), self.max_message_len <= 1 << 30, "at most 1 GiB")?;
+        for (setting, value) in [
+            ("unscheduled_start", self.unscheduled_start),
+            ("unscheduled_min", self.unscheduled_min),
+            ("incast_unscheduled", self.incast_unscheduled),
+        ] {
+            check(setting, u128::from(value), value >= 1, "at least 1 byte: nothing is granted before something came")?;
+        }
         check(
             "unscheduled_max",
             u128::from(self.unscheduled_max),
             self.unscheduled_min <= self.unscheduled_max,
             "at least unscheduled_min",
         )?;
-        check(
-            "overcommitment",
-            self.overcommitment as u128,
-            (1..=64).contains(&self.overcommitment),
-            "1 to 64",
-        )?;
-        check(
-            "max_incoming",
-            u128::from(self.max_incoming),
-            self.max_incoming >= 2_000,
-            "at least 2000 bytes",
-        )?;
-        check(
-            "grant_fifo_percent",
-            u128::from(self.grant_fifo_percent),
-            self.grant_fifo_percent <= 50,
-            "0 to 50",
-        )?;
-        check(
-            "send_fifo_percent",
-            u128::from(self.send_fifo_percent),
-            self.send_fifo_percent <= 50,
-            "0 to 50",
-        )?;
-        check(
-            "priorities",
-            u128::from(self.priorities),
-            (1..=8).contains(&self.priorities),
-            "1 to 8",
-        )?;
-        check(
-            "resend_min",
-            self.resend_min.as_nanos(),
-            !self.resend_min.is_zero(),
-            "more than zero",
-        )?;
+        check("overcommitment", self.overcommitment as u128, (1..=64).contains(&self.overcommitment), "1 to 64")?;
+        check("max_incoming", u128::from(self.max_incoming), self.max_incoming >= 2_000, "at least 2000 bytes")?;
+        check("grant_fifo_percent", u128::from(self.grant_fifo_percent), self.grant_fifo_percent <= 50, "0 to 50")?;
+        check("send_fifo_percent", u128::from(self.send_fifo_percent), self.send_fifo_percent <= 50, "0 to 50")?;
+        check("priorities", u128::from(self.priorities), (1..=8).contains(&self.priorities), "1 to 8")?;
+        check("resend_min", self.resend_min.as_nanos(), !self.resend_min.is_zero(), "more than zero")?;
         check(
             "resend_max",
             self.resend_max.as_nanos(),
@@ -201,18 +160,8 @@ impl Config {
             ("max_server_rpcs", self.max_server_rpcs),
             ("max_peers", self.max_peers),
         ] {
-            check(
-                setting,
-                value as u128,
-                (1..=1 << 24).contains(&value),
-                "1 to 16777216",
-            )?;
+            check(setting, value as u128, (1..=1 << 24).contains(&value), "1 to 16777216")?;
         }
-        check(
-            "max_gaps",
-            self.max_gaps as u128,
-            self.max_gaps >= 1,
-            "at least 1",
-        )
+        check("max_gaps", self.max_gaps as u128, self.max_gaps >= 1, "at least 1")
     }
 }

@@ -5,9 +5,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// The message is longer than [`Config::max_message_len`](crate::Config::max_message_len).
-    #[error(
-        "message of {length} bytes exceeds the limit of {limit}: split it, or raise max_message_len on both sides"
-    )]
+    #[error("message of {length} bytes exceeds the limit of {limit}: split it, or raise max_message_len on both sides")]
     TooLong {
         /// Bytes in the message.
         length: usize,
@@ -15,25 +13,19 @@ pub enum SendError {
         limit: u32,
     },
     /// As many requests are outstanding as the configuration allows.
-    #[error(
-        "{limit} requests are outstanding already: wait for some to end, or raise max_client_rpcs"
-    )]
+    #[error("{limit} requests are outstanding already: wait for some to end, or raise max_client_rpcs")]
     TooManyRpcs {
         /// The limit.
         limit: usize,
     },
     /// Every peer that can be remembered has RPCs in progress.
-    #[error(
-        "{limit} peers have RPCs in progress already: wait for some to end, or raise max_peers"
-    )]
+    #[error("{limit} peers have RPCs in progress already: wait for some to end, or raise max_peers")]
     TooManyPeers {
         /// The limit.
         limit: usize,
     },
     /// The messages waiting to be sent or acknowledged fill the send buffer.
-    #[error(
-        "{limit} bytes of messages wait to be sent: wait for some to end, or raise max_send_buffer"
-    )]
+    #[error("{limit} bytes of messages wait to be sent: wait for some to end, or raise max_send_buffer")]
     BufferFull {
         /// The limit, bytes.
         limit: usize,
@@ -71,20 +63,14 @@ pub enum RpcError {
     #[error("the peer cannot be reached: {0}")]
     Unreachable(Unreachable),
     /// The server lost the RPC after it had received the request, as when it restarts. It may have executed it or not.
-    #[error(
-        "the server restarted: the request may have been executed or not; retry it if that does no harm"
-    )]
+    #[error("the server restarted: the request may have been executed or not; retry it if that does no harm")]
     ServerRestarted,
     /// The server ended the RPC without a response: its application dropped the request, the server closed, or it
     /// gave up delivering the response.
-    #[error(
-        "the server dropped the request without answering: see its log; it may have been executed"
-    )]
+    #[error("the server dropped the request without answering: see its log; it may have been executed")]
     Dropped,
     /// The response is longer than this endpoint accepts.
-    #[error(
-        "the response has {length} bytes, more than the {limit} accepted: raise max_message_len"
-    )]
+    #[error("the response has {length} bytes, more than the {limit} accepted: raise max_message_len")]
     ResponseTooLong {
         /// Bytes in the response.
         length: u32,

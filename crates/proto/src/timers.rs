@@ -29,16 +29,8 @@ struct Level {
 
 impl Timers {
     pub(crate) fn new() -> Timers {
-        let level = || Level {
-            occupied: 0,
-            slots: (0..SLOTS).map(|_| Vec::new()).collect(),
-        };
-        Timers {
-            elapsed: 0,
-            levels: (0..LEVELS).map(|_| level()).collect(),
-            due: Vec::new(),
-            len: 0,
-        }
+        let level = || Level { occupied: 0, slots: (0..SLOTS).map(|_| Vec::new()).collect() };
+        Timers { elapsed: 0, levels: (0..LEVELS).map(|_| level()).collect(), due: Vec::new(), len: 0 }
     }
 
     /// The time at which a timer for `at` really fires: not before, and at most a tick later.
@@ -89,18 +81,15 @@ impl Timers {
             let slot = (now_slot + ahead) as usize % SLOTS;
             let round = SLOTS as u64;
             let position = (self.elapsed >> shift) / round * round + slot as u64;
-            let position = if slot < now_slot as usize {
-                position + round
-            } else {
-                position
-            };
+            let position = if slot < now_slot as usize { position + round } else { position };
             return Some((level, slot, (position << shift).max(self.elapsed)));
         }
         None
     }
 
-    /// Takes the timers that are due at `now` into `fired`, with the times for which they were set.
-    pub(crate) fn fire(&mut self, now: Instant, fired: &mut Vec<(Instant, RpcKey)>) {
+    /// Takes the timers that are due at `now` into `fired`, with the times for which they were set. Returns whether
+    /// there were any.
+    pub(crate) fn fire(&mut self, now: Instant, fired: &mut Vec<(Instant, RpcKey)>) -> bool {
         let now = now.as_nanos() >> TICK_BITS;
         while let Some((level, slot, tick)) = self.next_slot().filter(|(_, _, tick)| *tick <= now) {
             self.elapsed = tick;
@@ -113,11 +102,8 @@ impl Timers {
         }
         self.elapsed = self.elapsed.max(now);
         self.len -= self.due.len();
-        fired.extend(
-            self.due
-                .drain(..)
-                .map(|(tick, rpc)| (Instant::from_nanos(tick << TICK_BITS), rpc)),
-        );
+        fired.extend(self.due.drain(..).map(|(tick, rpc)| (Instant::from_nanos(tick << TICK_BITS), rpc)));
+        !fired.is_empty()
     }
 }
 

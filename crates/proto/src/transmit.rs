@@ -22,13 +22,7 @@ impl Transmit {
     pub fn new(to: SocketAddr, priority: u8, header: &[u8], payload: Payload) -> Transmit {
         let mut buffer = [0; Transmit::MAX_HEADER];
         buffer[..header.len()].copy_from_slice(header);
-        Transmit {
-            to,
-            priority,
-            header: buffer,
-            header_len: header.len() as u8,
-            payload,
-        }
+        Transmit { to, priority, header: buffer, header_len: header.len() as u8, payload }
     }
 
     /// The Homa header.

@@ -22,17 +22,12 @@ impl Endpoint {
         let message = message.into();
         self.check_sendable(&message)?;
         if self.rpcs.clients() >= self.config.max_client_rpcs {
-            return Err(SendError::TooManyRpcs {
-                limit: self.config.max_client_rpcs,
-            });
+            return Err(SendError::TooManyRpcs { limit: self.config.max_client_rpcs });
         }
         let Some(peer) = self.peers.find_or_add(to, &self.config, now) else {
-            return Err(SendError::TooManyPeers {
-                limit: self.config.max_peers,
-            });
+            return Err(SendError::TooManyPeers { limit: self.config.max_peers });
         };
-        let incast =
-            self.config.incast_optimisation && self.rpcs.clients() >= self.config.incast_threshold;
+        let incast = self.config.incast_optimisation && self.rpcs.clients() >= self.config.incast_threshold;
         let id = self.next_id;
         self.next_id += 2;
         let outgoing = self.outgoing(peer, message, u32::MAX);
@@ -69,11 +64,7 @@ impl Endpoint {
             return Err(error);
         }
         let rpc = &self.rpcs[key];
-        let limit = if rpc.incast {
-            self.config.incast_unscheduled
-        } else {
-            u32::MAX
-        };
+        let limit = if rpc.incast { self.config.incast_unscheduled } else { u32::MAX };
         let outgoing = self.outgoing(rpc.peer, message, limit);
         self.change_state(key, State::Responding(outgoing));
         self.rpcs[key].heard = now;
@@ -117,8 +108,7 @@ impl Endpoint {
                 Side::Server => self.refuse(now, key),
             }
         }
-        self.events
-            .retain(|event| matches!(event, Event::Response { .. }));
+        self.events.retain(|event| matches!(event, Event::Response { .. }));
     }
 
     fn check_sendable(&self, message: &Payload) -> Result<(), SendError> {
@@ -127,10 +117,7 @@ impl Endpoint {
         }
         let length = message.len();
         if length > self.config.max_message_len as usize {
-            return Err(SendError::TooLong {
-                length,
-                limit: self.config.max_message_len,
-            });
+            return Err(SendError::TooLong { length, limit: self.config.max_message_len });
         }
         let limit = self.config.max_send_buffer;
         if self.send_buffer + length > limit {
@@ -149,12 +136,7 @@ impl Endpoint {
         } else {
             unscheduled_priority(&to.cutoffs, length)
         };
-        Outgoing::new(
-            message,
-            to.packet_len(self.config.framing),
-            unscheduled,
-            priority,
-        )
+        Outgoing::new(message, to.packet_len(self.config.framing), unscheduled, priority)
     }
 
     /// Priority for unscheduled bytes before the receiver's cutoffs are known.
@@ -164,9 +146,7 @@ impl Endpoint {
     fn executing(&self, rpc: &IncomingRpc) -> Option<RpcKey> {
         let key = RpcKey::new(rpc.slot as usize);
         let found = self.rpcs.get(key)?;
-        let same = found.id == rpc.id
-            && found.remote == rpc.from
-            && matches!(found.state, State::Executing);
+        let same = found.id == rpc.id && found.remote == rpc.from && matches!(found.state, State::Executing);
         same.then_some(key)
     }
 }

@@ -13,11 +13,7 @@ impl Endpoint {
             return;
         }
         let mut active = std::mem::take(&mut self.active);
-        active.extend(
-            self.granter
-                .active(self.config.overcommitment)
-                .map(|rank| rank.rpc),
-        );
+        active.extend(self.granter.active(self.config.overcommitment).map(|rank| rank.rpc()));
         for (rank, key) in active.iter().enumerate() {
             self.grant_active(now, *key, rank, active.len());
         }
@@ -34,17 +30,10 @@ impl Endpoint {
         let Some(message) = rpc.incoming() else {
             return;
         };
-        let wanted = message
-            .received()
-            .saturating_add(window)
-            .min(message.length());
+        let wanted = message.received().saturating_add(window).min(message.length());
         // The best message may always have its window, so that some message always moves.
         let room = self.max_incoming.saturating_sub(self.granter.incoming);
-        let allowed = if rank == 0 {
-            wanted
-        } else {
-            wanted.min(message.granted().saturating_add(room as u32))
-        };
+        let allowed = if rank == 0 { wanted } else { wanted.min(message.granted().saturating_add(room as u32)) };
         // A grant costs a packet on both sides: not for a few bytes, unless they are the last or nothing is under way.
         let step = (window / 8).max(packet_len.min(window / 2));
         let news = allowed.saturating_sub(message.granted());
@@ -58,11 +47,7 @@ impl Endpoint {
 
     /// Gives the oldest message its share of the grants, lest shorter ones starve it.
     fn grant_oldest(&mut self, now: Instant, active: &[RpcKey]) {
-        let Some(oldest) = self
-            .granter
-            .oldest()
-            .filter(|oldest| !active.contains(oldest))
-        else {
+        let Some(oldest) = self.granter.oldest().filter(|oldest| !active.contains(oldest)) else {
             return;
         };
         let rpc = &self.rpcs[oldest];
@@ -73,10 +58,7 @@ impl Endpoint {
         if message.outstanding() >= window || !self.granter.spend_fifo(window) {
             return;
         }
-        let allowed = message
-            .granted()
-            .saturating_add(window)
-            .min(message.length());
+        let allowed = message.granted().saturating_add(window).min(message.length());
         let priority = self.cutoffs.highest_scheduled();
         self.grant(now, oldest, allowed, priority);
     }
@@ -94,10 +76,7 @@ impl Endpoint {
         self.stats.grants_sent += 1;
         self.send_control(to, sender_id, 0, Packet::Grant { offset, priority });
         self.arm(key);
-        if self.rpcs[key]
-            .incoming()
-            .is_some_and(|message| message.rank.is_some())
-        {
+        if self.rpcs[key].incoming().is_some_and(|message| message.rank.is_some()) {
             // The rank changed because of this grant, which is no news. A message that needs no more makes room for
             // another, which is.
             self.granter.take_dirty();

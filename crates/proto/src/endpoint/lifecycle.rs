@@ -12,14 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Endpoint {
-    pub(super) fn begin(
-        &mut self,
-        now: Instant,
-        id: u64,
-        peer: PeerKey,
-        remote: SocketAddr,
-        state: State,
-    ) -> RpcKey {
+    pub(super) fn begin(&mut self, now: Instant, id: u64, peer: PeerKey, remote: SocketAddr, state: State) -> RpcKey {
         let born = self.next_born;
         self.next_born += 1;
         if let State::Requesting(message) | State::Responding(message) = &state {
@@ -99,11 +92,7 @@ impl Endpoint {
     }
 
     /// Changes an incoming message and keeps the account of bytes under way right.
-    pub(super) fn with_incoming<R>(
-        &mut self,
-        key: RpcKey,
-        change: impl FnOnce(&mut Incoming) -> R,
-    ) -> Option<R> {
+    pub(super) fn with_incoming<R>(&mut self, key: RpcKey, change: impl FnOnce(&mut Incoming) -> R) -> Option<R> {
         let message = self.rpcs[key].incoming_mut()?;
         let before = (message.under_way(), message.reserved());
         let result = change(message);
@@ -122,12 +111,7 @@ impl Endpoint {
         };
         let ungranted = message.length() - message.granted();
         let stalled = message.stalled;
-        let new = (ungranted > 0).then_some(GrantRank {
-            stalled,
-            ungranted,
-            born,
-            rpc: key,
-        });
+        let new = (ungranted > 0).then_some(GrantRank::new(stalled, ungranted, born, key));
         match (message.rank, new) {
             (Some(old), Some(new)) if old == new => {}
             (Some(old), Some(new)) => self.granter.update(peer, old, new),
@@ -142,16 +126,8 @@ impl Endpoint {
     pub(super) fn update_send_rank(&mut self, key: RpcKey) {
         let rpc = &mut self.rpcs[key];
         let born = rpc.born;
-        let rank = |message: &Outgoing| SendRank {
-            remaining: message.remaining(),
-            born,
-            rpc: key,
-            long: message.is_long(),
-        };
-        let new = rpc
-            .outgoing()
-            .filter(|message| message.sendable())
-            .map(rank);
+        let rank = |message: &Outgoing| SendRank::new(message.remaining(), born, message.is_long(), key);
+        let new = rpc.outgoing().filter(|message| message.sendable()).map(rank);
         if rpc.send_rank == new {
             return;
         }
@@ -193,10 +169,7 @@ impl Endpoint {
                 self.queue_ack(&rpc);
                 if let State::Replying(response) = rpc.state {
                     self.stats.requests_answered += 1;
-                    self.events.push_back(Event::Response {
-                        rpc: RpcId(rpc.id),
-                        result: Ok(response.into_payload()),
-                    });
+                    self.events.push_back(Event::Response { rpc: RpcId(rpc.id), result: Ok(response.into_payload()) });
                 }
             }
         }
@@ -205,23 +178,13 @@ impl Endpoint {
     pub(super) fn announce_request(&mut self, key: RpcKey, message: crate::Payload) {
         let rpc = &self.rpcs[key];
         self.stats.requests_received += 1;
-        let incoming = IncomingRpc {
-            slot: key.slot(),
-            id: rpc.id,
-            from: rpc.remote,
-        };
-        self.events.push_back(Event::Request {
-            rpc: incoming,
-            message,
-        });
+        let incoming = IncomingRpc { slot: key.slot(), id: rpc.id, from: rpc.remote };
+        self.events.push_back(Event::Request { rpc: incoming, message });
     }
 
     /// Notes that the server may forget an RPC; a sixth such note makes an ACK packet of them all.
     pub(super) fn queue_ack(&mut self, rpc: &Rpc) {
-        let ack = Ack {
-            client_id: rpc.id,
-            server_port: rpc.remote.port(),
-        };
+        let ack = Ack { client_id: rpc.id, server_port: rpc.remote.port() };
         if !self.peers[rpc.peer].acks.push(ack) {
             self.send_ack(rpc.peer, rpc.remote, rpc.id);
         }
@@ -239,17 +202,12 @@ impl Endpoint {
         let rpc = self.end(now, key);
         self.stats.requests_failed += 1;
         self.tell_server_of_end(&rpc);
-        self.events.push_back(Event::Response {
-            rpc: RpcId(rpc.id),
-            result: Err(error),
-        });
+        self.events.push_back(Event::Response { rpc: RpcId(rpc.id), result: Err(error) });
     }
 
     /// An ACK for a request that ends without a response, if the server may have heard of it.
     pub(super) fn tell_server_of_end(&mut self, rpc: &Rpc) {
-        let begun = rpc
-            .outgoing()
-            .is_none_or(|request| request.sent() > 0 || request.length() == 0);
+        let begun = rpc.outgoing().is_none_or(|request| request.sent() > 0 || request.length() == 0);
         if begun {
             self.send_ack(rpc.peer, rpc.remote, rpc.id);
         }
@@ -277,10 +235,7 @@ impl Endpoint {
                 let rpc = self.end(now, key);
                 self.stats.requests_failed += 1;
                 let result = Err(RpcError::Unreachable(why));
-                self.events.push_back(Event::Response {
-                    rpc: RpcId(rpc.id),
-                    result,
-                });
+                self.events.push_back(Event::Response { rpc: RpcId(rpc.id), result });
             }
             Side::Server => {
                 self.stats.server_rpcs_abandoned += 1;
@@ -292,15 +247,13 @@ impl Endpoint {
     /// Gives the turn to ask a peer for retransmission to the next RPC, which is then looked at.
     pub(super) fn pass_resend_turn(&mut self, now: Instant, peer: PeerKey) {
         let rpcs = &mut self.rpcs;
-        let next = self.peers[peer]
-            .resend_turn
-            .pass(|key, born| match rpcs.get_mut(key) {
-                Some(rpc) if rpc.born == born => {
-                    rpc.waits_for_turn = false;
-                    true
-                }
-                _ => false,
-            });
+        let next = self.peers[peer].resend_turn.pass(|key, born| match rpcs.get_mut(key) {
+            Some(rpc) if rpc.born == born => {
+                rpc.waits_for_turn = false;
+                true
+            }
+            _ => false,
+        });
         if let Some(next) = next {
             self.arm_at(next, now);
         }
@@ -311,9 +264,7 @@ impl Endpoint {
         let timeout = self.peers[rpc.peer].rtt.timeout(&self.config);
         let first = match &rpc.state {
             // The client acks when it has something else to say; asking costs two packets.
-            State::Responding(response) if response.all_sent() => {
-                timeout.max(Endpoint::ACK_PATIENCE)
-            }
+            State::Responding(response) if response.all_sent() => timeout.max(Endpoint::ACK_PATIENCE),
             State::Responding(_) => self.config.resend_max,
             _ => timeout,
         };

@@ -74,12 +74,7 @@ impl Endpoint {
         if self.peers[peer].rpcs == 0 {
             return;
         }
-        let concerned: Vec<_> = self
-            .rpcs
-            .iter()
-            .filter(|(_, rpc)| rpc.peer == peer)
-            .map(|(key, _)| key)
-            .collect();
+        let concerned: Vec<_> = self.rpcs.iter().filter(|(_, rpc)| rpc.peer == peer).map(|(key, _)| key).collect();
         for key in concerned {
             self.end_unreachable(now, key, why);
         }

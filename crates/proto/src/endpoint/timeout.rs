@@ -33,31 +33,30 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
         let mut fired = std::mem::take(&mut self.fired);
-        self.timers.fire(now, &mut fired);
-        for (at, key) in fired.drain(..) {
-            match self.rpcs.get_mut(key) {
-                Some(rpc) if rpc.timer == Some(at) => rpc.timer = None,
-                _ => continue,
+        // What one RPC does may make another one due at once.
+        while self.timers.fire(now, &mut fired) {
+            for (at, key) in fired.drain(..) {
+                match self.rpcs.get_mut(key) {
+                    Some(rpc) if rpc.timer == Some(at) => rpc.timer = None,
+                    _ => continue,
+                }
+                self.check_rpc(now, key);
             }
-            self.check_rpc(now, key);
         }
         self.fired = fired;
     }
 
     /// When an RPC is to be looked at next.
     pub(super) fn next_check(&self, rpc: &Rpc) -> Option<Instant> {
-        let deadline = rpc.deadline.map(|(at, _)| at);
+        // Timers are not cancelled, so that a distant one would outlive most RPCs: look a few times instead.
+        let horizon = self.now + self.config.resend_max;
+        let deadline = rpc.deadline.map(|(at, _)| at.min(horizon));
         let gap = rpc.incoming().and_then(|message| message.next_gap_at());
         let since = rpc.waiting_since();
         let silence = if rpc.waits_for_turn {
-            since.map(|since| {
-                (since + self.config.dead_after).max(self.now + self.config.resend_max)
-            })
+            since.map(|since| (since + self.config.dead_after).max(self.now + self.config.resend_max))
         } else {
-            [since.map(|since| self.silent_at(rpc, since)), gap]
-                .into_iter()
-                .flatten()
-                .min()
+            [since.map(|since| self.silent_at(rpc, since)), gap].into_iter().flatten().min()
         };
         [deadline, silence].into_iter().flatten().min()
     }
@@ -71,11 +70,7 @@ impl Endpoint {
         let rpc = &self.rpcs[key];
         if let Some((_, after)) = rpc.deadline.filter(|(at, _)| *at <= now) {
             let busy = rpc.only_busy;
-            let error = if busy {
-                RpcError::ServerBusy { after }
-            } else {
-                RpcError::Deadline { after }
-            };
+            let error = if busy { RpcError::ServerBusy { after } } else { RpcError::Deadline { after } };
             self.fail(now, key, error);
             return;
         }
@@ -85,17 +80,13 @@ impl Endpoint {
             return;
         }
         let silent = since.is_some_and(|since| self.silent_at(rpc, since) <= now);
-        let gap_due = rpc
-            .incoming()
-            .and_then(|message| message.next_gap_at())
-            .is_some_and(|at| at <= now);
+        let gap_due = rpc.incoming().and_then(|message| message.next_gap_at()).is_some_and(|at| at <= now);
         match rpc.state {
             State::Executing => {}
             State::Responding(_) if silent => self.ask_for_ack(now, key),
             State::Responding(_) => {}
             _ if silent || gap_due => self.ask_again(now, key, silent),
-            _ if rpc.asked == 0 => self.resend_not_needed(now, key),
-            _ => {}
+            _ => self.resend_not_needed(now, key),
         }
         if self.rpcs.get(key).is_some() {
             self.arm(key);
@@ -107,8 +98,7 @@ impl Endpoint {
         let silent_for = now.saturating_since(since);
         let limit = self.config.dead_after;
         let peer = &self.peers[rpc.peer];
-        let peer_silent =
-            peer.unanswered >= PEER_QUESTIONS && now.saturating_since(peer.heard) >= limit;
+        let peer_silent = peer.unanswered >= PEER_QUESTIONS && now.saturating_since(peer.heard) >= limit;
         let dead = silent_for >= limit && (peer_silent || rpc.asked >= RPC_QUESTIONS);
         dead.then_some(silent_for)
     }
@@ -126,7 +116,8 @@ impl Endpoint {
     /// The RPC's turn to ask came when it had nothing to ask any more.
     fn resend_not_needed(&mut self, now: Instant, key: RpcKey) {
         let peer = self.rpcs[key].peer;
-        if self.peers[peer].resend_turn.is_held_by(key) {
+        let turn = &self.peers[peer].resend_turn;
+        if turn.is_held_by(key) && !turn.was_used_by(key) {
             self.pass_resend_turn(now, peer);
         }
     }
@@ -152,12 +143,8 @@ impl Endpoint {
 
     /// Asks for what is missing, when it is this RPC's turn.
     fn ask_again(&mut self, now: Instant, key: RpcKey, silent: bool) {
-        let (peer, born, asked) = (
-            self.rpcs[key].peer,
-            self.rpcs[key].born,
-            self.rpcs[key].asked,
-        );
-        if silent && asked > 0 && self.peers[peer].resend_turn.is_held_by(key) {
+        let (peer, born) = (self.rpcs[key].peer, self.rpcs[key].born);
+        if silent && self.peers[peer].resend_turn.was_used_by(key) {
             // The last question got no answer; others may have better luck.
             self.pass_resend_turn(now, peer);
         }
@@ -190,11 +177,7 @@ impl Endpoint {
     fn send_resend(&mut self, key: RpcKey, offset: u32, length: i32) {
         self.stats.resends_sent += 1;
         let rpc = &self.rpcs[key];
-        let packet = Packet::Resend {
-            offset,
-            length,
-            priority: RESEND_PRIORITY,
-        };
+        let packet = Packet::Resend { offset, length, priority: RESEND_PRIORITY };
         self.send_control(rpc.remote, rpc.sender_id(), 0, packet);
     }
 }

@@ -35,13 +35,10 @@ impl Endpoint {
         let mut key = self.send_queue.next(mtu)?;
         if !self.pacer.has_room(now, mtu) {
             let shortest = self.send_queue.shortest()?;
-            if shortest.long
-                || shortest.remaining > SHORT
-                || !self.pacer.has_room_for_short(now, mtu)
-            {
+            if shortest.is_long() || shortest.remaining() > SHORT || !self.pacer.has_room_for_short(now, mtu) {
                 return None;
             }
-            key = shortest.rpc;
+            key = shortest.rpc();
         }
         let message = self.rpcs[key].outgoing_mut()?;
         let chunk = message.next_chunk(now)?;
@@ -73,18 +70,9 @@ impl Endpoint {
             cutoff_version: peer.cutoff_version,
             retransmit: u8::from(chunk.retransmit),
             pad: ExtensionBits([extensions, 0, 0]),
-            segment_offset: if chunk.retransmit {
-                offset
-            } else {
-                NO_SEGMENT_OFFSET
-            },
+            segment_offset: if chunk.retransmit { offset } else { NO_SEGMENT_OFFSET },
         };
-        let mut header = Header::new(
-            self.port,
-            rpc.remote.port(),
-            rpc.sender_id(),
-            Packet::Data(data),
-        );
+        let mut header = Header::new(self.port, rpc.remote.port(), rpc.sender_id(), Packet::Data(data));
         header.sequence = offset;
         self.stats.bytes_sent += payload.len() as u64;
         self.stats.data_resent += u64::from(chunk.retransmit);
@@ -92,51 +80,32 @@ impl Endpoint {
     }
 
     /// Queues a control packet about the RPC that this side knows as `sender_id`.
-    pub(super) fn send_control(
-        &mut self,
-        to: SocketAddr,
-        sender_id: u64,
-        sequence: u32,
-        packet: Packet,
-    ) {
+    pub(super) fn send_control(&mut self, to: SocketAddr, sender_id: u64, sequence: u32, packet: Packet) {
         if self.control.len() >= MAX_CONTROL {
             self.stats.control_dropped += 1;
             return;
         }
         let mut header = Header::new(self.port, to.port(), sender_id, packet);
         header.sequence = sequence;
-        self.control
-            .push_back(to_transmit(to, CONTROL_PRIORITY, &header, Payload::EMPTY));
+        self.control.push_back(to_transmit(to, CONTROL_PRIORITY, &header, Payload::EMPTY));
     }
 
     /// Says that an RPC is not known; `ended` if it was, so that sending it again is no use.
     pub(super) fn send_unknown(&mut self, to: SocketAddr, sender_id: u64, ended: bool) {
         self.stats.unknown_sent += 1;
-        let sequence = if ended && self.may_extend(to) {
-            Header::ENDED
-        } else {
-            0
-        };
+        let sequence = if ended && self.may_extend(to) { Header::ENDED } else { 0 };
         self.send_control(to, sender_id, sequence, Packet::Unknown);
     }
 
     pub(super) fn send_busy(&mut self, to: SocketAddr, sender_id: u64, no_room: bool) {
         self.stats.busy_sent += 1;
-        let sequence = if no_room && self.may_extend(to) {
-            Header::NO_ROOM
-        } else {
-            0
-        };
+        let sequence = if no_room && self.may_extend(to) { Header::NO_ROOM } else { 0 };
         self.send_control(to, sender_id, sequence, Packet::Busy);
     }
 
     /// Whether the host at `to` knows homarus's extensions. The Linux module speaks only over IP.
     fn may_extend(&self, to: SocketAddr) -> bool {
-        let announced = || {
-            self.peers
-                .find(to)
-                .is_some_and(|peer| self.peers[peer].knows_extensions)
-        };
+        let announced = || self.peers.find(to).is_some_and(|peer| self.peers[peer].knows_extensions);
         self.config.framing == Framing::Udp || announced()
     }
 }
@@ -144,11 +113,5 @@ impl Endpoint {
 fn to_transmit(to: SocketAddr, priority: u8, header: &Header, payload: Payload) -> Transmit {
     let mut bytes = [0; ACK_LEN];
     let len = header.emit(&mut bytes);
-    Transmit {
-        to,
-        priority,
-        header: bytes,
-        header_len: len as u8,
-        payload,
-    }
+    Transmit { to, priority, header: bytes, header_len: len as u8, payload }
 }

@@ -72,49 +72,25 @@ impl Endpoint {
         for (_, rpc) in self.rpcs.iter() {
             if let Some(message) = rpc.outgoing() {
                 send_buffer += message.length() as usize;
-                assert_eq!(
-                    rpc.send_rank.is_some(),
-                    message.sendable(),
-                    "sendable messages are queued: {rpc:?}"
-                );
+                assert_eq!(rpc.send_rank.is_some(), message.sendable(), "sendable messages are queued: {rpc:?}");
                 to_send += usize::from(message.sendable());
-                assert!(
-                    message.sent() <= message.length() && message.granted() <= message.length()
-                );
+                assert!(message.sent() <= message.length() && message.granted() <= message.length());
             }
             if let Some(message) = rpc.incoming() {
                 message.check();
                 receive_buffer += message.reserved();
                 under_way += message.under_way();
-                assert_eq!(
-                    message.rank.is_some(),
-                    message.granted() < message.length(),
-                    "{rpc:?}"
-                );
+                assert_eq!(message.rank.is_some(), message.granted() < message.length(), "{rpc:?}");
                 to_grant += usize::from(message.rank.is_some());
             }
             let waits = rpc.waiting_since().is_some() || rpc.deadline.is_some();
-            assert!(
-                !waits || rpc.timer.is_some(),
-                "an RPC that waits has a timer: {rpc:?}"
-            );
+            assert!(!waits || rpc.timer.is_some(), "an RPC that waits has a timer: {rpc:?}");
         }
         assert_eq!(self.send_buffer, send_buffer, "bytes to send add up");
-        assert_eq!(
-            self.receive_buffer, receive_buffer,
-            "bytes being received add up"
-        );
+        assert_eq!(self.receive_buffer, receive_buffer, "bytes being received add up");
         assert_eq!(self.granter.incoming, under_way, "bytes under way add up");
-        assert_eq!(
-            self.send_queue.len(),
-            to_send,
-            "only sendable messages are queued"
-        );
-        assert_eq!(
-            self.granter.len(),
-            to_grant,
-            "only messages that need grants are ranked"
-        );
+        assert_eq!(self.send_queue.len(), to_send, "only sendable messages are queued");
+        assert_eq!(self.granter.len(), to_grant, "only messages that need grants are ranked");
         let rpcs = self.rpcs.clients() + self.rpcs.servers();
         let of_peers: u32 = self.peers.iter().map(|peer| peer.rpcs).sum();
         assert_eq!(of_peers as usize, rpcs, "RPCs of peers add up");

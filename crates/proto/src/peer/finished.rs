@@ -21,19 +21,10 @@ impl Finished {
     /// Notes that the request with this id has been executed.
     pub(crate) fn insert(&mut self, id: u64) {
         let number = id / 2;
-        let found = self
-            .windows
-            .iter()
-            .position(|window| window.is_near(number));
+        let found = self.windows.iter().position(|window| window.is_near(number));
         let index = found.unwrap_or_else(|| {
             self.windows.truncate(1);
-            self.windows.insert(
-                0,
-                Window {
-                    newest: number,
-                    bits: vec![0; Window::FIRST_WORDS],
-                },
-            );
+            self.windows.insert(0, Window { newest: number, bits: vec![0; Window::FIRST_WORDS] });
             0
         });
         self.windows[index].insert(number);
@@ -97,8 +88,7 @@ impl Window {
     /// Whether words in use would be reused when the newest id moves on by so many words.
     fn overwrites(&self, ahead: u64) -> bool {
         let words = self.bits.len() as u64;
-        (1..=ahead.min(words))
-            .any(|step| self.bits[((self.newest / 64 + step) % words) as usize] != 0)
+        (1..=ahead.min(words)).any(|step| self.bits[((self.newest / 64 + step) % words) as usize] != 0)
     }
 
     /// Makes room for so many words, as far as the bound allows.
@@ -154,12 +144,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut finished = Finished::default();
         (0..1_000_000).for_each(|id| finished.insert(2 * id));
-        assert!(
-            finished
-                .windows
-                .iter()
-                .all(|window| window.bits.len() <= Window::MAX_WORDS)
-        );
+        assert!(finished.windows.iter().all(|window| window.bits.len() <= Window::MAX_WORDS));
         assert!(finished.contains(2 * 999_999) && finished.contains(2 * (999_999 - 60_000)));
     }
 }

@@ -73,9 +73,7 @@ impl Peer {
     pub(crate) fn packet_len(&self, framing: Framing) -> u32 {
         let ip = if self.addr.is_ipv4() { 20 } else { 40 };
         let udp = if framing == Framing::Udp { 8 } else { 0 };
-        self.mtu
-            .saturating_sub(ip + udp + crate::wire::DATA_LEN)
-            .max(1) as u32
+        self.mtu.saturating_sub(ip + udp + crate::wire::DATA_LEN).max(1) as u32
     }
 
     /// Notes that a packet came.

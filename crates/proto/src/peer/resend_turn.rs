@@ -8,13 +8,15 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(crate) struct ResendTurn {
     holder: Option<RpcKey>,
+    /// Whether the holder has asked since it got the turn.
+    asked: bool,
     /// RPCs that wait, each with its birth: the key of one that ended meanwhile may belong to another now.
     waiting: VecDeque<(RpcKey, u64)>,
 }
 
 impl ResendTurn {
-    /// Whether `rpc` may ask now. If it is another RPC's turn, `rpc` waits for its own; `queued` says whether it
-    /// already does, and is kept up to date.
+    /// Takes the turn for `rpc`, which then asks, or if another RPC has it, makes `rpc` wait for its own; `queued`
+    /// says whether it already does, and is kept up to date.
     pub(crate) fn acquire(&mut self, rpc: RpcKey, born: u64, queued: &mut bool) -> bool {
         match self.holder {
             Some(holder) if holder != rpc => {
@@ -26,6 +28,7 @@ impl ResendTurn {
             }
             _ => {
                 self.holder = Some(rpc);
+                self.asked = true;
                 true
             }
         }
@@ -35,13 +38,16 @@ impl ResendTurn {
         self.holder == Some(rpc)
     }
 
+    /// Whether `rpc` has the turn and has used it.
+    pub(crate) fn was_used_by(&self, rpc: RpcKey) -> bool {
+        self.is_held_by(rpc) && self.asked
+    }
+
     /// Ends the holder's turn and gives it to the next RPC that `still_there`; the caller must have that one look at
     /// once whether it still needs it.
-    pub(crate) fn pass(
-        &mut self,
-        mut still_there: impl FnMut(RpcKey, u64) -> bool,
-    ) -> Option<RpcKey> {
+    pub(crate) fn pass(&mut self, mut still_there: impl FnMut(RpcKey, u64) -> bool) -> Option<RpcKey> {
         self.holder = None;
+        self.asked = false;
         while let Some((rpc, born)) = self.waiting.pop_front() {
             if still_there(rpc, born) {
                 self.holder = Some(rpc);

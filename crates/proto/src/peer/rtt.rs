@@ -46,17 +46,13 @@ impl Rtt {
     /// Silence after which something expected counts as lost.
     pub(crate) fn timeout(&self, config: &Config) -> Duration {
         match self.smoothed {
-            Some(smoothed) => {
-                (smoothed * 2 + self.variation * 4).clamp(config.resend_min, config.resend_max)
-            }
+            Some(smoothed) => (smoothed * 2 + self.variation * 4).clamp(config.resend_min, config.resend_max),
             None => config.resend_start,
         }
     }
 
     /// Time for packets to be reordered in the network before a gap counts as a loss.
     pub(crate) fn reordering(&self, config: &Config) -> Duration {
-        self.shortest()
-            .unwrap_or(config.resend_start / 4)
-            .min(config.resend_max)
+        self.shortest().unwrap_or(config.resend_start / 4).min(config.resend_max)
     }
 }

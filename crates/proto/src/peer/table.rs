@@ -47,12 +47,7 @@ impl Peers {
     }
 
     /// The peer at `addr`, made if need be; `None` if there is no room.
-    pub(crate) fn find_or_add(
-        &mut self,
-        addr: SocketAddr,
-        config: &Config,
-        now: Instant,
-    ) -> Option<PeerKey> {
+    pub(crate) fn find_or_add(&mut self, addr: SocketAddr, config: &Config, now: Instant) -> Option<PeerKey> {
         if let Some(key) = self.find(addr) {
             return Some(key);
         }

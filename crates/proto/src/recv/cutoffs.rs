@@ -42,10 +42,7 @@ impl Cutoffs {
             cutoffs,
             version: 1,
             scheduled_levels,
-            sizes: Sizes {
-                unscheduled: [0; Sizes::BUCKETS],
-                total: 0,
-            },
+            sizes: Sizes { unscheduled: [0; Sizes::BUCKETS], total: 0 },
             until_next: Cutoffs::INTERVAL,
         }
     }
@@ -85,10 +82,7 @@ impl Cutoffs {
         let (cutoffs, scheduled_levels) = self.computed();
         self.sizes.fade();
         let near = |old: u32, new: u32| old.abs_diff(new) <= old.min(new) / 2;
-        let same = cutoffs
-            .iter()
-            .zip(&self.cutoffs)
-            .all(|(new, old)| near(*old, *new));
+        let same = cutoffs.iter().zip(&self.cutoffs).all(|(new, old)| near(*old, *new));
         if same && scheduled_levels == self.scheduled_levels {
             return false;
         }
@@ -105,17 +99,14 @@ impl Cutoffs {
             return (self.cutoffs, self.scheduled_levels);
         }
         let share = unscheduled_bytes as f64 / self.sizes.total as f64;
-        let unscheduled_levels = (share * f64::from(self.levels))
-            .round()
-            .clamp(1.0, f64::from(self.levels - 1)) as u8;
+        let unscheduled_levels = (share * f64::from(self.levels)).round().clamp(1.0, f64::from(self.levels - 1)) as u8;
         let mut cutoffs = [0; 8];
         let mut bucket = 0;
         let mut below = 0;
         for level in 0..unscheduled_levels {
             let priority = usize::from(7 - level);
             let target = unscheduled_bytes * (u64::from(level) + 1) / u64::from(unscheduled_levels);
-            while bucket < Sizes::BUCKETS - 1 && below + self.sizes.unscheduled[bucket] / 2 < target
-            {
+            while bucket < Sizes::BUCKETS - 1 && below + self.sizes.unscheduled[bucket] / 2 < target {
                 below += self.sizes.unscheduled[bucket];
                 bucket += 1;
             }
@@ -148,11 +139,7 @@ impl Sizes {
     fn upper_bound(bucket: usize) -> u32 {
         let octave = bucket as u32 / 2;
         let base = 1_u64 << octave;
-        let bound = if bucket.is_multiple_of(2) {
-            base + base / 2
-        } else {
-            2 * base
-        };
+        let bound = if bucket.is_multiple_of(2) { base + base / 2 } else { 2 * base };
         (bound - 1).clamp(1, u64::from(Cutoffs::UNLIMITED)) as u32
     }
 
@@ -163,9 +150,7 @@ impl Sizes {
     }
 
     fn fade(&mut self) {
-        self.unscheduled
-            .iter_mut()
-            .for_each(|bytes| *bytes -= *bytes / 4);
+        self.unscheduled.iter_mut().for_each(|bytes| *bytes -= *bytes / 4);
         self.total -= self.total / 4;
     }
 }
@@ -177,45 +162,17 @@ mod tests {
     #[test]
     fn linux_defaults_choose_linux_priorities() {
         let linux = [0, 0, 0, 0, 1_000_000, 15_000, 2800, 200];
-        for (length, priority) in [
-            (200, 7),
-            (201, 6),
-            (2800, 6),
-            (15_000, 5),
-            (15_001, 4),
-            (2_000_000, 4),
-        ] {
-            assert_eq!(
-                unscheduled_priority(&linux, length),
-                priority,
-                "{length} bytes"
-            );
+        for (length, priority) in [(200, 7), (201, 6), (2800, 6), (15_000, 5), (15_001, 4), (2_000_000, 4)] {
+            assert_eq!(unscheduled_priority(&linux, length), priority, "{length} bytes");
         }
     }
 
     #[test]
     fn buckets_have_their_bounds() {
-        for length in [
-            1,
-            2,
-            3,
-            4,
-            5,
-            6,
-            7,
-            8,
-            1000,
-            1536,
-            65_535,
-            65_536,
-            i32::MAX as u32,
-        ] {
+        for length in [1, 2, 3, 4, 5, 6, 7, 8, 1000, 1536, 65_535, 65_536, i32::MAX as u32] {
             let bucket = Sizes::bucket(length);
             assert!(length <= Sizes::upper_bound(bucket), "{length}");
-            assert!(
-                bucket == 0 || length > Sizes::upper_bound(bucket - 1) || bucket < 2,
-                "{length}"
-            );
+            assert!(bucket == 0 || length > Sizes::upper_bound(bucket - 1) || bucket < 2, "{length}");
         }
     }
 
@@ -228,11 +185,7 @@ mod tests {
         }
         assert_eq!(cutoffs.scheduled_levels, 1);
         let carried = |length| unscheduled_priority(&cutoffs.cutoffs(), length);
-        assert!(
-            carried(100) >= carried(1600) && carried(1600) > carried(6400),
-            "{:?}",
-            cutoffs.cutoffs()
-        );
+        assert!(carried(100) >= carried(1600) && carried(1600) > carried(6400), "{:?}", cutoffs.cutoffs());
         assert!(cutoffs.version() > 1);
     }
 

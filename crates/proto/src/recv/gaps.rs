@@ -49,25 +49,17 @@ impl Gaps {
             return Ok(());
         }
         let opens_gap = range.start > self.end;
-        let splits_gap = self
-            .list
-            .iter()
-            .any(|gap| gap.range.start < range.start && range.end < gap.range.end);
+        let splits_gap = self.list.iter().any(|gap| gap.range.start < range.start && range.end < gap.range.end);
         if (opens_gap || splits_gap) && self.list.len() >= max_gaps {
             return Err(TooManyGaps);
         }
         if opens_gap {
-            self.list.push(Gap {
-                range: self.end..range.start,
-                ask_at,
-            });
+            self.list.push(Gap { range: self.end..range.start, ask_at });
             fresh(range.clone());
             self.end = range.end;
             return Ok(());
         }
-        let first = self
-            .list
-            .partition_point(|gap| gap.range.end <= range.start);
+        let first = self.list.partition_point(|gap| gap.range.end <= range.start);
         let mut index = first;
         while index < self.list.len() && self.list[index].range.start < range.end {
             let gap = self.list[index].clone();
@@ -76,10 +68,7 @@ impl Gaps {
             let before = gap.range.start..overlap.start;
             let after = overlap.end..gap.range.end;
             let left = [before, after].into_iter().filter(|rest| !rest.is_empty());
-            let rests = left.map(|range| Gap {
-                range,
-                ask_at: gap.ask_at,
-            });
+            let rests = left.map(|range| Gap { range, ask_at: gap.ask_at });
             let rests: Vec<Gap> = rests.collect();
             let kept = rests.len();
             self.list.splice(index..=index, rests);
@@ -125,15 +114,9 @@ mod tests {
     fn the_number_of_gaps_is_bounded() {
         let mut gaps = Gaps::default();
         for at in 1..=3 {
-            assert_eq!(
-                gaps.fill(at * 10..at * 10 + 1, Instant::ZERO, 3, |_| {}),
-                Ok(())
-            );
+            assert_eq!(gaps.fill(at * 10..at * 10 + 1, Instant::ZERO, 3, |_| {}), Ok(()));
         }
-        assert_eq!(
-            gaps.fill(40..41, Instant::ZERO, 3, |_| {}),
-            Err(TooManyGaps)
-        );
+        assert_eq!(gaps.fill(40..41, Instant::ZERO, 3, |_| {}), Err(TooManyGaps));
         assert_eq!(gaps.fill(0..10, Instant::ZERO, 3, |_| {}), Ok(()));
         assert_eq!(gaps.fill(40..41, Instant::ZERO, 3, |_| {}), Ok(()));
     }

@@ -4,14 +4,26 @@ use foldhash::fast::FixedState;
 use std::collections::{BTreeSet, HashMap};
 
 /// Place of an incoming message in the order of grants: fewest ungranted bytes first, then the oldest.
+///
+/// One number, for speed. From the top: 1 bit stalled, 31 bits ungranted bytes, 64 bits birth, 32 bits RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct GrantRank {
-    /// The sender has not reacted to repeated RESENDs: others go first.
-    pub(crate) stalled: bool,
-    /// Bytes not granted yet.
-    pub(crate) ungranted: u32,
-    pub(crate) born: u64,
-    pub(crate) rpc: RpcKey,
+pub(crate) struct GrantRank(u128);
+
+impl GrantRank {
+    /// `stalled`: the sender has not reacted to repeated RESENDs, so others go first.
+    pub(crate) fn new(stalled: bool, ungranted: u32, born: u64, rpc: RpcKey) -> GrantRank {
+        debug_assert!(ungranted < 1 << 31);
+        let order = u32::from(stalled) << 31 | ungranted;
+        GrantRank(u128::from(order) << 96 | u128::from(born) << 32 | u128::from(rpc.slot()))
+    }
+
+    pub(crate) fn rpc(self) -> RpcKey {
+        RpcKey::new(self.0 as u32 as usize)
+    }
+
+    fn age(self) -> (u64, RpcKey) {
+        ((self.0 >> 32) as u64, self.rpc())
+    }
 }
 
 /// Decides which incoming messages are granted: the shortest, one a sender, a few at a time (SIGCOMM'18 §3.3, §3.5).
@@ -47,14 +59,14 @@ impl Granter {
     }
 
     pub(crate) fn insert(&mut self, peer: PeerKey, rank: GrantRank) {
-        self.by_age.insert((rank.born, rank.rpc));
+        self.by_age.insert(rank.age());
         self.change(peer, |ranks| {
             ranks.insert(rank);
         });
     }
 
     pub(crate) fn remove(&mut self, peer: PeerKey, rank: GrantRank) {
-        self.by_age.remove(&(rank.born, rank.rpc));
+        self.by_age.remove(&rank.age());
         self.change(peer, |ranks| {
             ranks.remove(&rank);
         });

@@ -49,11 +49,7 @@ impl Incoming {
         let capacity = FIRST_CAPACITY.min(length as usize);
         Incoming {
             length,
-            contents: if phantom {
-                Contents::Phantom
-            } else {
-                Contents::Bytes(Vec::with_capacity(capacity))
-            },
+            contents: if phantom { Contents::Phantom } else { Contents::Bytes(Vec::with_capacity(capacity)) },
             gaps: Gaps::default(),
             received: 0,
             granted: incoming.min(length),
@@ -66,9 +62,7 @@ impl Incoming {
 
     /// Bytes that a message would have reserved after its first packet.
     pub(crate) fn first_reservation(length: u32, offset: u32, len: u32) -> usize {
-        FIRST_CAPACITY
-            .max((offset + len) as usize)
-            .min(length as usize)
+        FIRST_CAPACITY.max((offset + len) as usize).min(length as usize)
     }
 
     pub(crate) fn is_phantom(&self) -> bool {
@@ -94,11 +88,7 @@ impl Incoming {
 
     /// Outstanding bytes that are believed to be under way.
     pub(crate) fn under_way(&self) -> u64 {
-        if self.stalled {
-            0
-        } else {
-            u64::from(self.outstanding())
-        }
+        if self.stalled { 0 } else { u64::from(self.outstanding()) }
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -116,9 +106,7 @@ impl Incoming {
     /// Bytes that would be reserved if `end` were the highest byte received.
     pub(crate) fn reserved_for(&self, end: u32) -> usize {
         match &self.contents {
-            Contents::Bytes(bytes) if end as usize > bytes.capacity() => {
-                self.grown(bytes.capacity(), end)
-            }
+            Contents::Bytes(bytes) if end as usize > bytes.capacity() => self.grown(bytes.capacity(), end),
             Contents::Bytes(bytes) => bytes.capacity(),
             Contents::Phantom => self.gaps.end().max(end) as usize,
         }
@@ -141,10 +129,7 @@ impl Incoming {
         ask_at: Instant,
         max_gaps: usize,
     ) -> Result<Accepted, Discard> {
-        let end = offset
-            .checked_add(payload_len)
-            .filter(|end| *end <= self.length)
-            .ok_or(Discard::Malformed)?;
+        let end = offset.checked_add(payload_len).filter(|end| *end <= self.length).ok_or(Discard::Malformed)?;
         let old_end = self.gaps.end();
         let grown = match &self.contents {
             Contents::Bytes(bytes) => self.grown(bytes.capacity(), end),
@@ -156,8 +141,7 @@ impl Incoming {
             .fill(offset..end, ask_at, max_gaps, |part: Range<u32>| {
                 fresh += part.len() as u32;
                 if let Contents::Bytes(bytes) = contents {
-                    let source =
-                        &payload[(part.start - offset) as usize..(part.end - offset) as usize];
+                    let source = &payload[(part.start - offset) as usize..(part.end - offset) as usize];
                     store(bytes, part.start as usize, source, grown);
                 }
             })
@@ -165,27 +149,12 @@ impl Incoming {
         self.received += fresh;
         // Data beyond what was allowed tells that the sender may send it all the same.
         self.granted = self.granted.max(end);
-        Ok(if fresh == 0 {
-            Accepted::Duplicate
-        } else {
-            Accepted::Fresh {
-                new_gap: offset > old_end,
-            }
-        })
+        Ok(if fresh == 0 { Accepted::Duplicate } else { Accepted::Fresh { new_gap: offset > old_end } })
     }
 
     /// The missing ranges whose time to be asked for has come; each is put off to `again_at`.
-    pub(crate) fn due_gaps(
-        &mut self,
-        now: Instant,
-        again_at: Instant,
-        most: usize,
-    ) -> Vec<Range<u32>> {
-        let due = self
-            .gaps
-            .iter_mut()
-            .filter(|gap| gap.ask_at <= now)
-            .take(most);
+    pub(crate) fn due_gaps(&mut self, now: Instant, again_at: Instant, most: usize) -> Vec<Range<u32>> {
+        let due = self.gaps.iter_mut().filter(|gap| gap.ask_at <= now).take(most);
         due.map(|gap| {
             gap.ask_at = again_at;
             gap.range.clone()
@@ -214,11 +183,7 @@ impl Incoming {
 
     pub(crate) fn check(&self) {
         let missing: u32 = self.gaps.iter().map(|gap| gap.range.len() as u32).sum();
-        assert_eq!(
-            self.received + missing,
-            self.gaps.end(),
-            "received bytes and gaps add up"
-        );
+        assert_eq!(self.received + missing, self.gaps.end(), "received bytes and gaps add up");
         assert!(self.gaps.end() <= self.length && self.granted <= self.length);
     }
 }

@@ -129,12 +129,8 @@ impl Rpc {
         match &self.state {
             State::Requesting(request) if request.sendable() => None,
             State::Requesting(request) => Some(self.heard.max(request.last_sent)),
-            State::Replying(message) | State::Arriving(message) if message.outstanding() == 0 => {
-                None
-            }
-            State::Replying(message) | State::Arriving(message) => {
-                Some(self.heard.max(message.granted_at))
-            }
+            State::Replying(message) | State::Arriving(message) if message.outstanding() == 0 => None,
+            State::Replying(message) | State::Arriving(message) => Some(self.heard.max(message.granted_at)),
             State::Executing => None,
             State::Responding(response) if response.sendable() => None,
             State::Responding(response) => Some(self.heard.max(response.last_sent)),

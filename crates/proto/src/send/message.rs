@@ -53,12 +53,7 @@ pub(crate) enum ResendOutcome {
 }
 
 impl Outgoing {
-    pub(crate) fn new(
-        payload: Payload,
-        packet_len: u32,
-        unscheduled: u32,
-        priority: u8,
-    ) -> Outgoing {
+    pub(crate) fn new(payload: Payload, packet_len: u32, unscheduled: u32, priority: u8) -> Outgoing {
         let length = payload.len() as u32;
         let unscheduled = unscheduled.min(length);
         Outgoing {
@@ -161,12 +156,7 @@ impl Outgoing {
         } else {
             self.scheduled_priority
         };
-        Some(Chunk {
-            range: start..end,
-            incoming: self.unscheduled,
-            retransmit: self.restarted,
-            priority,
-        })
+        Some(Chunk { range: start..end, incoming: self.unscheduled, retransmit: self.restarted, priority })
     }
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
@@ -226,11 +216,7 @@ impl Outgoing {
 /// unscheduled limit.
 fn packet_end(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
     let next = packet_start(offset, packet_len, unscheduled).saturating_add(packet_len);
-    if offset < unscheduled {
-        next.min(unscheduled)
-    } else {
-        next
-    }
+    if offset < unscheduled { next.min(unscheduled) } else { next }
 }
 
 /// Start of the packet that contains `offset`.

@@ -163,14 +163,8 @@ mod tests {
             let rate = megabits / 8000.0;
             let (pacer, longest) = run(rate, 200);
             let found = pacer.rate().expect("rate was found");
-            assert!(
-                (0.8..1.25).contains(&(found / rate)),
-                "{megabits} Mbit/s: found {found}, is {rate}"
-            );
-            assert!(
-                longest <= 6000 + (rate * 300_000.0) as u64,
-                "{megabits} Mbit/s: {longest} bytes queued"
-            );
+            assert!((0.8..1.25).contains(&(found / rate)), "{megabits} Mbit/s: found {found}, is {rate}");
+            assert!(longest <= 6000 + (rate * 300_000.0) as u64, "{megabits} Mbit/s: {longest} bytes queued");
         }
     }
 }

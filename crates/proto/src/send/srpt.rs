@@ -14,15 +14,35 @@ pub(crate) struct SendQueue {
     fifo_credit: u64,
 }
 
-/// Place of a message in the order of sending.
+/// Place of a message in the order of sending: fewest remaining bytes first, the oldest among equals.
+///
+/// One number, because comparing field by field was a sixth of the core's time. From the top: 32 bits remaining
+/// bytes, 63 bits birth, 1 bit long, 32 bits RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SendRank {
-    pub(crate) remaining: u32,
-    /// Earlier messages first among equals.
-    pub(crate) born: u64,
-    pub(crate) rpc: RpcKey,
-    /// Whether the message also takes part in the FIFO share.
-    pub(crate) long: bool,
+pub(crate) struct SendRank(u128);
+
+impl SendRank {
+    /// `long` messages also take part in the FIFO share.
+    pub(crate) fn new(remaining: u32, born: u64, long: bool, rpc: RpcKey) -> SendRank {
+        let age = born << 1 | u64::from(long);
+        SendRank(u128::from(remaining) << 96 | u128::from(age) << 32 | u128::from(rpc.slot()))
+    }
+
+    pub(crate) fn remaining(self) -> u32 {
+        (self.0 >> 96) as u32
+    }
+
+    pub(crate) fn is_long(self) -> bool {
+        self.0 >> 32 & 1 == 1
+    }
+
+    pub(crate) fn rpc(self) -> RpcKey {
+        RpcKey::new(self.0 as u32 as usize)
+    }
+
+    fn age(self) -> (u64, RpcKey) {
+        ((self.0 >> 33) as u64 & (u64::MAX >> 1), self.rpc())
+    }
 }
 
 impl SendQueue {
@@ -40,15 +60,15 @@ impl SendQueue {
 
     pub(crate) fn insert(&mut self, rank: SendRank) {
         self.by_remaining.insert(rank);
-        if rank.long {
-            self.by_age.insert((rank.born, rank.rpc));
+        if rank.is_long() {
+            self.by_age.insert(rank.age());
         }
     }
 
     pub(crate) fn remove(&mut self, rank: SendRank) {
         self.by_remaining.remove(&rank);
-        if rank.long {
-            self.by_age.remove(&(rank.born, rank.rpc));
+        if rank.is_long() {
+            self.by_age.remove(&rank.age());
         }
     }
 
@@ -63,10 +83,11 @@ impl SendQueue {
     /// The message to send a packet of, if any.
     pub(crate) fn next(&self, packet_len: u32) -> Option<RpcKey> {
         if self.fifo_credit >= 100 * u64::from(packet_len)
-            && let Some((_, oldest)) = self.by_age.first() {
-                return Some(*oldest);
-            }
-        self.by_remaining.first().map(|rank| rank.rpc)
+            && let Some((_, oldest)) = self.by_age.first()
+        {
+            return Some(*oldest);
+        }
+        self.by_remaining.first().map(|rank| rank.rpc())
     }
 
     /// The shortest message's remaining bytes.
@@ -91,12 +112,7 @@ mod tests {
     use super::*;
 
     fn rank(remaining: u32, born: u64) -> SendRank {
-        SendRank {
-            remaining,
-            born,
-            rpc: RpcKey::new(born as usize),
-            long: remaining > 1424,
-        }
+        SendRank::new(remaining, born, remaining > 1424, RpcKey::new(born as usize))
     }
 
     #[test]

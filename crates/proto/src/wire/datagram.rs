@@ -22,11 +22,7 @@ fn first_packet_len(datagram: &[u8]) -> usize {
                 super::NO_SEGMENT_OFFSET => u32_at(datagram, 4) == 0,
                 offset => offset == 0,
             };
-            if begins_message {
-                DATA_LEN.saturating_add(u32_at(datagram, 28) as usize)
-            } else {
-                datagram.len()
-            }
+            if begins_message { DATA_LEN.saturating_add(u32_at(datagram, 28) as usize) } else { datagram.len() }
         }
         kind => kind.header_len(),
     };

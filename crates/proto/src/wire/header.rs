@@ -1,7 +1,5 @@
 use super::packet::{Data, Packet};
-use super::{
-    ACK_LEN, COMMON_LEN, CUTOFFS_LEN, DATA_LEN, GRANT_LEN, RESEND_LEN, u16_at, u32_at, u64_at,
-};
+use super::{ACK_LEN, COMMON_LEN, CUTOFFS_LEN, DATA_LEN, GRANT_LEN, RESEND_LEN, u16_at, u32_at, u64_at};
 use crate::Discard;
 
 /// The `flags` byte that the Linux module sends; it accepts any.
@@ -61,9 +59,7 @@ impl PacketType {
             PacketType::Resend => RESEND_LEN,
             PacketType::Cutoffs => CUTOFFS_LEN,
             PacketType::Ack => ACK_LEN,
-            PacketType::Unknown | PacketType::Busy | PacketType::Freeze | PacketType::NeedAck => {
-                COMMON_LEN
-            }
+            PacketType::Unknown | PacketType::Busy | PacketType::Freeze | PacketType::NeedAck => COMMON_LEN,
         }
     }
 }
@@ -171,10 +167,6 @@ impl Header {
 
     /// Offset of a DATA packet's payload in the message: the segment offset where it is explicit.
     pub fn data_offset(&self, data: &Data) -> u32 {
-        if data.segment_offset == super::NO_SEGMENT_OFFSET {
-            self.sequence
-        } else {
-            data.segment_offset
-        }
+        if data.segment_offset == super::NO_SEGMENT_OFFSET { self.sequence } else { data.segment_offset }
     }
 }

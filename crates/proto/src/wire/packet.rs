@@ -123,15 +123,10 @@ impl Packet {
                 pad: ExtensionBits([bytes[49], bytes[50], bytes[51]]),
                 segment_offset: u32_at(bytes, 52),
             }),
-            PacketType::Grant => Packet::Grant {
-                offset: u32_at(bytes, 28),
-                priority: bytes[32],
-            },
-            PacketType::Resend => Packet::Resend {
-                offset: u32_at(bytes, 28),
-                length: u32_at(bytes, 32) as i32,
-                priority: bytes[36],
-            },
+            PacketType::Grant => Packet::Grant { offset: u32_at(bytes, 28), priority: bytes[32] },
+            PacketType::Resend => {
+                Packet::Resend { offset: u32_at(bytes, 28), length: u32_at(bytes, 32) as i32, priority: bytes[36] }
+            }
             PacketType::Unknown => Packet::Unknown,
             PacketType::Busy => Packet::Busy,
             PacketType::Cutoffs => {
@@ -139,10 +134,7 @@ impl Packet {
                 for (priority, cutoff) in cutoffs.iter_mut().enumerate() {
                     *cutoff = u32_at(bytes, 28 + 4 * priority);
                 }
-                Packet::Cutoffs {
-                    cutoffs,
-                    version: u16_at(bytes, 60),
-                }
+                Packet::Cutoffs { cutoffs, version: u16_at(bytes, 60) }
             }
             PacketType::Freeze => Packet::Freeze,
             PacketType::NeedAck => Packet::NeedAck,
@@ -175,19 +167,14 @@ impl Packet {
                 out[28..32].copy_from_slice(&offset.to_be_bytes());
                 out[32] = *priority;
             }
-            Packet::Resend {
-                offset,
-                length,
-                priority,
-            } => {
+            Packet::Resend { offset, length, priority } => {
                 out[28..32].copy_from_slice(&offset.to_be_bytes());
                 out[32..36].copy_from_slice(&length.to_be_bytes());
                 out[36] = *priority;
             }
             Packet::Cutoffs { cutoffs, version } => {
                 for (priority, cutoff) in cutoffs.iter().enumerate() {
-                    out[28 + 4 * priority..32 + 4 * priority]
-                        .copy_from_slice(&cutoff.to_be_bytes());
+                    out[28 + 4 * priority..32 + 4 * priority].copy_from_slice(&cutoff.to_be_bytes());
                 }
                 out[60..62].copy_from_slice(&version.to_be_bytes());
             }
@@ -206,10 +193,7 @@ impl Ack {
     const LEN: usize = 10;
 
     fn parse(bytes: &[u8], at: usize) -> Ack {
-        Ack {
-            client_id: u64_at(bytes, at),
-            server_port: u16_at(bytes, at + 8),
-        }
+        Ack { client_id: u64_at(bytes, at), server_port: u16_at(bytes, at + 8) }
     }
 
     fn emit(self, out: &mut [u8; ACK_LEN], at: usize) {

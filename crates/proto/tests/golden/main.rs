@@ -43,8 +43,7 @@ fn each_packet(mut check: impl FnMut(&str, usize, &Captured)) {
 fn parse_then_emit_gives_the_same_bytes() {
     let mut kinds = BTreeMap::new();
     each_packet(|name, number, captured| {
-        let header = Header::parse(&captured.homa)
-            .unwrap_or_else(|why| panic!("{name}, packet {number}: {why}"));
+        let header = Header::parse(&captured.homa).unwrap_or_else(|why| panic!("{name}, packet {number}: {why}"));
         let mut out = [0xaa; ACK_LEN];
         let len = header.emit(&mut out);
         assert_eq!(out[..len], captured.homa[..len], "{name}, packet {number}");
@@ -78,12 +77,7 @@ fn fixed_fields_are_those_of_the_kernel() {
             return;
         }
         let parsed = Header::parse(&captured.homa).expect("parsed by the other test");
-        let mut made = Header::new(
-            parsed.source_port,
-            parsed.dest_port,
-            parsed.sender_id,
-            parsed.packet,
-        );
+        let mut made = Header::new(parsed.source_port, parsed.dest_port, parsed.sender_id, parsed.packet);
         made.checksum = parsed.checksum;
         made.sequence = parsed.sequence;
         let segmented = name.starts_with("17_") && parsed.doff == 0xd0;
@@ -131,10 +125,7 @@ fn data_covers_each_message() {
             covered[start..end].fill(true);
         }
         for ((_, id), (length, covered)) in messages {
-            assert!(
-                covered.iter().all(|byte| *byte),
-                "{name}: a hole in the {length} bytes of {id:#x}"
-            );
+            assert!(covered.iter().all(|byte| *byte), "{name}: a hole in the {length} bytes of {id:#x}");
         }
     }
 }

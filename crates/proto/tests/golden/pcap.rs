@@ -22,10 +22,7 @@ impl Captured {
 
 /// All Homa packets in one of the captures of `data/pcaps`.
 pub(crate) fn homa_packets(name: &str) -> Vec<Captured> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../data/pcaps")
-        .join(name)
-        .with_extension("pcap");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/pcaps").join(name).with_extension("pcap");
     let file = std::fs::read(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     frames(&file).filter_map(homa_in_frame).collect()
 }
@@ -54,11 +51,7 @@ fn homa_in_frame(frame: &[u8]) -> Option<Captured> {
     }
     let header_len = usize::from(ip[0] & 0xf) * 4;
     let total_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-    Some(Captured {
-        source: u32_be(ip, 12),
-        destination: u32_be(ip, 16),
-        homa: ip[header_len..total_len].to_vec(),
-    })
+    Some(Captured { source: u32_be(ip, 12), destination: u32_be(ip, 16), homa: ip[header_len..total_len].to_vec() })
 }
 
 fn u32_le(bytes: &[u8], at: usize) -> u32 {

@@ -28,9 +28,7 @@ impl Endpoint {
         rpc.known_to_server = true;
         rpc.progressed(now);
         if let Some(sent_at) = probe {
-            self.peers[peer]
-                .rtt
-                .sample(now, now.saturating_since(sent_at));
+            self.peers[peer].rtt.sample(now, now.saturating_since(sent_at));
         }
         self.resend_answered(now, key);
         self.update_send_rank(key);
@@ -55,9 +53,7 @@ impl Endpoint {
         rpc.known_to_server = true;
         rpc.heard(now);
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
-        let outcome = rpc
-            .outgoing_mut()
-            .map(|message| message.resend(offset, length, priority));
+        let outcome = rpc.outgoing_mut().map(|message| message.resend(offset, length, priority));
         self.update_send_rank(key);
         if outcome != Some(ResendOutcome::Queued) {
             self.send_busy(to, sender_id, false);
@@ -66,12 +62,7 @@ impl Endpoint {
         Ok(())
     }
 
-    fn resend_of_unknown(
-        &mut self,
-        from: SocketAddr,
-        peer: Option<PeerKey>,
-        header: &Header,
-    ) -> Result<(), Discard> {
+    fn resend_of_unknown(&mut self, from: SocketAddr, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
         if !self.may_reply(peer, COMMON_LEN) {
             return Err(Discard::NoRoom);
         }
@@ -86,12 +77,7 @@ impl Endpoint {
         Err(Discard::UnknownRpc)
     }
 
-    pub(super) fn on_unknown(
-        &mut self,
-        now: Instant,
-        peer: Option<PeerKey>,
-        header: &Header,
-    ) -> Result<(), Discard> {
+    pub(super) fn on_unknown(&mut self, now: Instant, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
         let key = self.find_rpc(peer, header)?;
         if header.from_client() {
             // The client has forgotten the RPC, so its response is of no use.
@@ -115,12 +101,7 @@ impl Endpoint {
         Ok(())
     }
 
-    pub(super) fn on_busy(
-        &mut self,
-        now: Instant,
-        peer: Option<PeerKey>,
-        header: &Header,
-    ) -> Result<(), Discard> {
+    pub(super) fn on_busy(&mut self, now: Instant, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
         let key = self.find_rpc(peer, header)?;
         let no_room = header.sequence == Header::NO_ROOM;
         self.resend_answered(now, key);
@@ -132,12 +113,7 @@ impl Endpoint {
         Ok(())
     }
 
-    pub(super) fn on_cutoffs(
-        &mut self,
-        peer: Option<PeerKey>,
-        cutoffs: [u32; 8],
-        version: u16,
-    ) -> Result<(), Discard> {
+    pub(super) fn on_cutoffs(&mut self, peer: Option<PeerKey>, cutoffs: [u32; 8], version: u16) -> Result<(), Discard> {
         let peer = peer.ok_or(Discard::UnknownRpc)?;
         self.peers[peer].cutoffs = cutoffs;
         self.peers[peer].cutoff_version = version;
@@ -172,15 +148,7 @@ impl Endpoint {
             Some(peer) => self.send_ack(peer, from, header.client_id()),
             None => {
                 self.stats.acks_sent += 1;
-                self.send_control(
-                    from,
-                    header.client_id(),
-                    0,
-                    Packet::Ack {
-                        count: 0,
-                        acks: Default::default(),
-                    },
-                );
+                self.send_control(from, header.client_id(), 0, Packet::Ack { count: 0, acks: Default::default() });
             }
         }
         Ok(())

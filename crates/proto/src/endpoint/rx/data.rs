@@ -49,10 +49,7 @@ impl Endpoint {
             return Err(Discard::TooLong);
         }
         let known = self.peers.find(from);
-        let peer = self
-            .peers
-            .find_or_add(from, &self.config, now)
-            .ok_or(Discard::NoRoom)?;
+        let peer = self.peers.find_or_add(from, &self.config, now).ok_or(Discard::NoRoom)?;
         if known.is_none() {
             self.peers[peer].heard(now, crate::wire::DATA_LEN + body.len());
         }
@@ -85,16 +82,9 @@ impl Endpoint {
             self.announce_request(key, to_payload(body));
             return Ok(());
         }
-        self.check_room(
-            0,
-            Incoming::first_reservation(data.message_length, offset, body.len() as u32),
-        )?;
+        self.check_room(0, Incoming::first_reservation(data.message_length, offset, body.len() as u32))?;
         self.note_size(data);
-        let message = Incoming::new(
-            data.message_length,
-            data.incoming,
-            matches!(body, Body::Phantom(_)),
-        );
+        let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
         let key = self.begin(now, id, peer, from, State::Arriving(message));
         self.rpcs[key].incast = incast;
         self.receive(now, key, data, offset, body)
@@ -108,54 +98,32 @@ impl Endpoint {
         offset: u32,
         body: Body<'_>,
     ) -> Result<(), Discard> {
-        let key = self
-            .rpcs
-            .find_client(header.client_id())
-            .ok_or(Discard::UnknownRpc)?;
+        let key = self.rpcs.find_client(header.client_id()).ok_or(Discard::UnknownRpc)?;
         let peer = self.rpcs[key].peer;
         self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
         let remote = self.rpcs[key].remote;
         self.check_cutoff_version(now, peer, remote, header.client_id(), data);
         if data.message_length > self.config.max_message_len {
             let limit = self.config.max_message_len;
-            self.fail(
-                now,
-                key,
-                RpcError::ResponseTooLong {
-                    length: data.message_length,
-                    limit,
-                },
-            );
+            self.fail(now, key, RpcError::ResponseTooLong { length: data.message_length, limit });
             return Err(Discard::TooLong);
         }
         if let State::Requesting(request) = &self.rpcs[key].state {
-            let first_reservation =
-                Incoming::first_reservation(data.message_length, offset, body.len() as u32);
+            let first_reservation = Incoming::first_reservation(data.message_length, offset, body.len() as u32);
             self.check_room(0, first_reservation)?;
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
                 let rtt = now.saturating_since(request.last_sent);
                 self.peers[peer].rtt.sample(now, rtt);
             }
             self.note_size(data);
-            let message = Incoming::new(
-                data.message_length,
-                data.incoming,
-                matches!(body, Body::Phantom(_)),
-            );
+            let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
             self.change_state(key, State::Replying(message));
         }
         self.receive(now, key, data, offset, body)
     }
 
     /// Puts a packet's contents into its message.
-    fn receive(
-        &mut self,
-        now: Instant,
-        key: RpcKey,
-        data: &Data,
-        offset: u32,
-        body: Body<'_>,
-    ) -> Result<(), Discard> {
+    fn receive(&mut self, now: Instant, key: RpcKey, data: &Data, offset: u32, body: Body<'_>) -> Result<(), Discard> {
         let rpc = &self.rpcs[key];
         let message = rpc.incoming().ok_or(Discard::Duplicate)?;
         if message.length() != data.message_length {
@@ -186,9 +154,7 @@ impl Endpoint {
             .unwrap_or(Err(Discard::Duplicate));
         let (accepted, probe, complete) = accepted?;
         if let Some((_, granted_at)) = probe.filter(|_| data.retransmit == 0) {
-            self.peers[peer]
-                .rtt
-                .sample(now, now.saturating_since(granted_at));
+            self.peers[peer].rtt.sample(now, now.saturating_since(granted_at));
         }
         self.rpcs[key].progressed(now);
         self.resend_answered(now, key);
@@ -213,28 +179,16 @@ impl Endpoint {
 
     fn check_room(&self, before: usize, after: usize) -> Result<(), Discard> {
         let fits = self.receive_buffer - before + after <= self.config.max_receive_buffer;
-        if fits || after == before {
-            Ok(())
-        } else {
-            Err(Discard::NoRoom)
-        }
+        if fits || after == before { Ok(()) } else { Err(Discard::NoRoom) }
     }
 
     /// Lets the sizes that come choose the cutoffs.
     fn note_size(&mut self, data: &Data) {
-        self.cutoffs
-            .record(data.message_length, data.incoming.min(data.message_length));
+        self.cutoffs.record(data.message_length, data.incoming.min(data.message_length));
     }
 
     /// Tells a peer our cutoffs if it used others.
-    fn check_cutoff_version(
-        &mut self,
-        now: Instant,
-        peer: PeerKey,
-        to: SocketAddr,
-        sender_id: u64,
-        data: &Data,
-    ) {
+    fn check_cutoff_version(&mut self, now: Instant, peer: PeerKey, to: SocketAddr, sender_id: u64, data: &Data) {
         let sent_at = self.peers[peer].cutoffs_sent_at;
         let recently = sent_at.is_some_and(|at| now.saturating_since(at) < CUTOFFS_INTERVAL);
         if data.cutoff_version == self.cutoffs.version() || recently {
@@ -245,10 +199,7 @@ impl Endpoint {
         }
         self.peers[peer].cutoffs_sent_at = Some(now);
         self.stats.cutoffs_sent += 1;
-        let packet = Packet::Cutoffs {
-            cutoffs: self.cutoffs.cutoffs(),
-            version: self.cutoffs.version(),
-        };
+        let packet = Packet::Cutoffs { cutoffs: self.cutoffs.cutoffs(), version: self.cutoffs.version() };
         self.send_control(to, sender_id, 0, packet);
     }
 }

@@ -29,15 +29,8 @@ impl Body<'_> {
 
 impl Endpoint {
     /// Takes one Homa packet. An error says why it was of no use, and has been counted.
-    pub fn handle_packet(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        packet: &[u8],
-    ) -> Result<(), Discard> {
-        self.take(now, from, packet, |header_len| {
-            Body::Bytes(&packet[header_len..])
-        })
+    pub fn handle_packet(&mut self, now: Instant, from: SocketAddr, packet: &[u8]) -> Result<(), Discard> {
+        self.take(now, from, packet, |header_len| Body::Bytes(&packet[header_len..]))
     }
 
     /// Takes one UDP datagram: one Homa packet, or several one after the other. What is of no use is counted.
@@ -100,22 +93,16 @@ impl Endpoint {
         }
         match header.packet {
             Packet::Data(data) => self.on_data(now, from, &header, &data, body(header_len)),
-            Packet::Grant { offset, priority } => {
-                self.on_grant(now, peer, &header, offset, priority)
+            Packet::Grant { offset, priority } => self.on_grant(now, peer, &header, offset, priority),
+            Packet::Resend { offset, length, priority } => {
+                self.on_resend(now, from, peer, &header, offset, length, priority)
             }
-            Packet::Resend {
-                offset,
-                length,
-                priority,
-            } => self.on_resend(now, from, peer, &header, offset, length, priority),
             Packet::Unknown => self.on_unknown(now, peer, &header),
             Packet::Busy => self.on_busy(now, peer, &header),
             Packet::Cutoffs { cutoffs, version } => self.on_cutoffs(peer, cutoffs, version),
             Packet::Freeze => Ok(()),
             Packet::NeedAck => self.on_need_ack(now, from, peer, &header),
-            Packet::Ack { count, acks } => {
-                self.on_ack(now, peer, &header, &acks[..usize::from(count)])
-            }
+            Packet::Ack { count, acks } => self.on_ack(now, peer, &header, &acks[..usize::from(count)]),
         }
     }
 
