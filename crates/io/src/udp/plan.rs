@@ -1,5 +1,6 @@
 use super::address::overhead;
 use homarus_proto::Transmit;
+use homarus_proto::wire::{NO_SEGMENT_OFFSET, PacketType};
 
 /// Packets that one pass through the kernel's stack carries: the first `packets` of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,30 +91,25 @@ fn same_flow(a: &Transmit, b: &Transmit) -> bool {
     a.to == b.to && a.priority == b.priority
 }
 
-/// Whether a receiver can tell from the header where the packet ends: control packets have one length for each
-/// type, and a DATA packet at offset 0 that holds the whole message says how long that is.
+/// Whether receivers can tell from the header where the packet ends, by the rule of
+/// [`split_datagram`](homarus_proto::wire::split_datagram): a control packet, or a message whole in one packet.
 fn is_self_delimiting(packet: &Transmit) -> bool {
     let header = packet.header();
-    match (header.get(11), &packet.payload) {
-        (Some(0x10), payload) if header.len() == 56 => {
-            let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|i| header[at + i]));
-            word(4) == 0 && matches!(word(52), 0 | u32::MAX) && word(28) as usize == payload.len()
-        }
-        (Some(kind), payload) => control_length(*kind) == Some(header.len()) && payload.is_empty(),
-        (None, _) => false,
+    let Some(kind) = header.get(11).and_then(|code| PacketType::from_code(*code)) else {
+        return false;
+    };
+    if header.len() != kind.header_len() {
+        return false;
     }
-}
-
-/// Length of a control packet of that type, bytes (WIRE: packets).
-fn control_length(kind: u8) -> Option<usize> {
-    match kind {
-        0x11 => Some(33),
-        0x12 => Some(37),
-        0x13 | 0x14 | 0x16 | 0x17 => Some(28),
-        0x15 => Some(62),
-        0x18 => Some(80),
-        _ => None,
+    if kind != PacketType::Data {
+        return packet.payload.is_empty();
     }
+    let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let offset = match word(52) {
+        NO_SEGMENT_OFFSET => word(4),
+        offset => offset,
+    };
+    offset == 0 && word(28) as usize == packet.payload.len()
 }
 
 #[cfg(test)]
@@ -131,6 +127,7 @@ mod tests {
         header[4..8].copy_from_slice(&offset.to_be_bytes());
         header[11] = 0x10;
         header[28..32].copy_from_slice(&(total as u32).to_be_bytes());
+        header[52..56].copy_from_slice(&NO_SEGMENT_OFFSET.to_be_bytes());
         Transmit::new(([10, 0, 0, 1], 7).into(), 5, &header, Payload::Phantom(length))
     }
 

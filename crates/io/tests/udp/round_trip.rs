@@ -3,13 +3,14 @@
 use crate::common::*;
 use homarus_io::{PacketIo, UdpConfig};
 use homarus_proto::Transmit;
+use homarus_proto::wire::split_datagram;
 use std::net::SocketAddr;
 
 fn long(to: SocketAddr, total: usize, packet: usize, id: u64) -> Vec<Transmit> {
     (0..total).step_by(packet).map(|offset| data(to, 4, total, offset, packet.min(total - offset), id)).collect()
 }
 
-/// Splits datagrams into packets by the rule that receivers follow, and checks them against what was sent.
+/// Splits datagrams into packets as receivers do, and checks them against what was sent.
 fn check_packets(items: &[Item], from: SocketAddr, sent: &[Transmit]) {
     let mut packets = Vec::new();
     for item in items {
@@ -17,8 +18,7 @@ fn check_packets(items: &[Item], from: SocketAddr, sent: &[Transmit]) {
         assert_eq!(*sender, from);
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
-            let length = packet_length(rest).min(rest.len());
-            let (packet, after) = rest.split_at(length);
+            let (packet, after) = split_datagram(rest);
             packets.push(packet.to_vec());
             rest = after;
         }
@@ -26,19 +26,6 @@ fn check_packets(items: &[Item], from: SocketAddr, sent: &[Transmit]) {
     assert_eq!(packets.len(), sent.len(), "packets");
     for (at, (came, went)) in packets.iter().zip(sent).enumerate() {
         assert_eq!(*came, image(std::slice::from_ref(went)), "packet {at}");
-    }
-}
-
-fn packet_length(bytes: &[u8]) -> usize {
-    let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    match bytes[11] {
-        0x10 if word(4) == 0 => 56 + word(28),
-        0x10 => bytes.len(),
-        0x11 => 33,
-        0x12 => 37,
-        0x15 => 62,
-        0x18 => 80,
-        _ => 28,
     }
 }
 
