@@ -268,6 +268,9 @@ impl Endpoint {
             State::Responding(_) => self.config.resend_max,
             _ => timeout,
         };
+        if rpc.backoff == 0 {
+            return first;
+        }
         (first * (1 << rpc.backoff.min(16))).min(self.config.resend_max.max(timeout))
     }
 

@@ -3,26 +3,33 @@ use std::time::Duration;
 
 /// Round-trip time to a peer: the shortest lately, which bounds how much to send unscheduled, and the usual one with
 /// its variation, which says when a packet is late (RFC 6298's filter).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rtt {
-    smoothed: Option<Duration>,
-    variation: Duration,
-    /// Shortest in the current and in the previous interval.
-    shortest: [Option<Duration>; 2],
+    /// Nanoseconds, as all times here: `Duration` costs more on a path that every RPC takes.
+    smoothed: Option<u64>,
+    variation: u64,
+    /// Shortest in the current and in the previous interval; `u64::MAX` where there was no sample.
+    shortest: [u64; 2],
     interval_began: Instant,
+}
+
+impl Default for Rtt {
+    fn default() -> Rtt {
+        Rtt { smoothed: None, variation: 0, shortest: [u64::MAX; 2], interval_began: Instant::ZERO }
+    }
 }
 
 impl Rtt {
     /// After this time without a sample as short, a longer round trip is believed.
     const INTERVAL: Duration = Duration::from_secs(5);
 
-    pub(crate) fn sample(&mut self, now: Instant, rtt: Duration) {
-        let rtt = rtt.max(Duration::from_nanos(100));
+    pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant) {
+        let rtt = now.as_nanos().saturating_sub(sent_at.as_nanos()).max(100);
         if now.saturating_since(self.interval_began) >= Rtt::INTERVAL {
-            self.shortest = [None, self.shortest[0]];
+            self.shortest = [u64::MAX, self.shortest[0]];
             self.interval_began = now;
         }
-        self.shortest[0] = Some(self.shortest[0].map_or(rtt, |old| old.min(rtt)));
+        self.shortest[0] = self.shortest[0].min(rtt);
         match self.smoothed {
             None => {
                 self.smoothed = Some(rtt);
@@ -36,17 +43,20 @@ impl Rtt {
     }
 
     pub(crate) fn shortest(&self) -> Option<Duration> {
-        self.shortest.iter().flatten().min().copied()
+        let shortest = self.shortest[0].min(self.shortest[1]);
+        (shortest < u64::MAX).then_some(Duration::from_nanos(shortest))
     }
 
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+        self.smoothed.map(Duration::from_nanos)
     }
 
     /// Silence after which something expected counts as lost.
     pub(crate) fn timeout(&self, config: &Config) -> Duration {
         match self.smoothed {
-            Some(smoothed) => (smoothed * 2 + self.variation * 4).clamp(config.resend_min, config.resend_max),
+            Some(smoothed) => {
+                Duration::from_nanos(smoothed * 2 + self.variation * 4).clamp(config.resend_min, config.resend_max)
+            }
             None => config.resend_start,
         }
     }

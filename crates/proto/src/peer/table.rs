@@ -2,6 +2,7 @@ use super::Peer;
 use crate::{Config, Framing, Instant};
 use foldhash::fast::FixedState;
 use slab::Slab;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -14,6 +15,8 @@ pub(crate) struct PeerKey(u32);
 pub(crate) struct Peers {
     peers: Slab<Peer>,
     by_addr: HashMap<SocketAddr, PeerKey, FixedState>,
+    /// The peer found last: packets come in runs from one.
+    last: Cell<Option<(SocketAddr, PeerKey)>>,
     /// Where the search for a peer to forget goes on.
     hand: usize,
     max: usize,
@@ -28,6 +31,7 @@ impl Peers {
         Peers {
             peers: Slab::new(),
             by_addr: HashMap::with_hasher(FixedState::with_seed(seed)),
+            last: Cell::new(None),
             hand: 0,
             max: config.max_peers,
             framing: config.framing,
@@ -43,7 +47,13 @@ impl Peers {
     }
 
     pub(crate) fn find(&self, addr: SocketAddr) -> Option<PeerKey> {
-        self.by_addr.get(&self.address_of(addr)).copied()
+        let addr = self.address_of(addr);
+        if let Some((_, key)) = self.last.get().filter(|(last, _)| *last == addr) {
+            return Some(key);
+        }
+        let key = self.by_addr.get(&addr).copied()?;
+        self.last.set(Some((addr, key)));
+        Some(key)
     }
 
     /// The peer at `addr`, made if need be; `None` if there is no room.
@@ -73,6 +83,7 @@ impl Peers {
                 continue;
             }
             self.by_addr.remove(&peer.addr);
+            self.last.set(None);
             self.peers.remove(self.hand);
             return true;
         }

@@ -19,6 +19,7 @@ impl Endpoint {
         &mut self,
         now: Instant,
         from: SocketAddr,
+        known_peer: Option<PeerKey>,
         header: &Header,
         data: &Data,
         body: Body<'_>,
@@ -30,16 +31,18 @@ impl Endpoint {
             return Err(Discard::Malformed);
         }
         if header.from_client() {
-            self.on_request(now, from, header, data, offset, body)
+            self.on_request(now, from, known_peer, header, data, offset, body)
         } else {
             self.on_response(now, header, data, offset, body)
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn on_request(
         &mut self,
         now: Instant,
         from: SocketAddr,
+        known_peer: Option<PeerKey>,
         header: &Header,
         data: &Data,
         offset: u32,
@@ -48,11 +51,14 @@ impl Endpoint {
         if data.message_length > self.config.max_message_len {
             return Err(Discard::TooLong);
         }
-        let known = self.peers.find(from);
-        let peer = self.peers.find_or_add(from, &self.config, now).ok_or(Discard::NoRoom)?;
-        if known.is_none() {
-            self.peers[peer].heard(now, crate::wire::DATA_LEN + body.len());
-        }
+        let peer = match known_peer {
+            Some(peer) => peer,
+            None => {
+                let peer = self.peers.find_or_add(from, &self.config, now).ok_or(Discard::NoRoom)?;
+                self.peers[peer].heard(now, crate::wire::DATA_LEN + body.len());
+                peer
+            }
+        };
         let id = header.client_id();
         self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
         if data.ack.client_id != 0 {
@@ -112,8 +118,7 @@ impl Endpoint {
             let first_reservation = Incoming::first_reservation(data.message_length, offset, body.len() as u32);
             self.check_room(0, first_reservation)?;
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
-                let rtt = now.saturating_since(request.last_sent);
-                self.peers[peer].rtt.sample(now, rtt);
+                self.peers[peer].rtt.sample(now, request.last_sent);
             }
             self.note_size(data);
             let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
@@ -154,7 +159,7 @@ impl Endpoint {
             .unwrap_or(Err(Discard::Duplicate));
         let (accepted, probe, complete) = accepted?;
         if let Some((_, granted_at)) = probe.filter(|_| data.retransmit == 0) {
-            self.peers[peer].rtt.sample(now, now.saturating_since(granted_at));
+            self.peers[peer].rtt.sample(now, granted_at);
         }
         self.rpcs[key].progressed(now);
         self.resend_answered(now, key);

@@ -92,7 +92,7 @@ impl Endpoint {
             None => self.stranger_credit.earn(bytes.len()),
         }
         match header.packet {
-            Packet::Data(data) => self.on_data(now, from, &header, &data, body(header_len)),
+            Packet::Data(data) => self.on_data(now, from, peer, &header, &data, body(header_len)),
             Packet::Grant { offset, priority } => self.on_grant(now, peer, &header, offset, priority),
             Packet::Resend { offset, length, priority } => {
                 self.on_resend(now, from, peer, &header, offset, length, priority)
