@@ -2,7 +2,8 @@
 //!
 //! What costs is each pass through the kernel's stack, so packets to one peer travel together wherever the wire
 //! allows it: `plan` decides which, `outbox` and `inbox` make the system calls, `send` deals with refusals,
-//! `reports` reads what ICMP says, `mtu` knows the paths and `truesize` the kernel's accounting.
+//! `reports` reads what ICMP says, `mtu` knows the paths, `truesize` the kernel's accounting, `setup` and `sys` the
+//! socket's options.
 
 mod address;
 mod config;
@@ -12,6 +13,7 @@ mod outbox;
 mod plan;
 mod reports;
 mod send;
+mod setup;
 mod sys;
 mod truesize;
 
@@ -71,10 +73,10 @@ impl UdpIo {
         socket.bind(&addr.into())?;
         let local = socket.local_addr()?.as_socket().map(normalise).ok_or(io::ErrorKind::Unsupported)?;
         let fd = socket.as_fd();
-        report_errors_and_forbid_fragments(fd, v6)?;
-        let receive_buffer = grow_buffer(fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, config.receive_buffer)?;
-        grow_buffer(fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, config.send_buffer)?;
-        let default_tos = set_default_tos(fd, v6).is_ok().then_some(DEFAULT_TOS);
+        setup::report_errors_and_forbid_fragments(fd, v6)?;
+        let receive_buffer = setup::grow_buffer(fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, config.receive_buffer)?;
+        setup::grow_buffer(fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, config.send_buffer)?;
+        let default_tos = setup::set_default_tos(fd, v6).is_ok().then_some(setup::DEFAULT_TOS);
         let mut counters = UdpCounters::default();
         let gro = config.gro && sys::set_option(fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
         counters.gro_refused = u64::from(config.gro && !gro);
@@ -85,7 +87,7 @@ impl UdpIo {
             v6,
             gso,
             gro,
-            receive_capacity: receive_capacity(receive_buffer),
+            receive_capacity: setup::receive_capacity(receive_buffer),
             entries: Vec::with_capacity(outbox::MAX_ENTRIES),
             outbox: Outbox::new(default_tos),
             inbox: Inbox::new(),
@@ -159,7 +161,8 @@ impl PacketIo for UdpIo {
         Ok(items)
     }
 
-    /// From SIOCOUTQ, scaled from the kernel's charges for memory to bytes of IP packets. Loopback and an idle veth deliver at once: 0.
+    /// From SIOCOUTQ, scaled from the kernel's charges for memory to bytes of IP packets. Loopback and an idle veth
+    /// deliver at once: 0.
     fn device_queue(&self) -> Option<u64> {
         let charge = sys::send_buffer_charge(self.socket.as_fd()).ok()?;
         Some(self.truesize.packets_in(charge))
@@ -206,51 +209,4 @@ fn hand_up(reception: &Reception<'_>, counters: &mut UdpCounters, sink: &mut dyn
     counters.coalesced_receptions += 1;
     counters.datagrams_received += count as u64;
     count
-}
-
-/// TOS of priority 7, which control packets and the shortest messages have: those whose latency counts most. Not
-/// naming it for each packet saves them some 100 ns.
-const DEFAULT_TOS: u8 = 7 << 5;
-
-fn set_default_tos(fd: BorrowedFd<'_>, v6: bool) -> io::Result<()> {
-    let tos = libc::c_int::from(DEFAULT_TOS);
-    if v6 {
-        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, tos)?;
-    }
-    sys::set_option(fd, libc::IPPROTO_IP, libc::IP_TOS, tos)
-}
-
-/// ICMP errors go to the error queue, and packets carry DF, as Homa over IP does.
-fn report_errors_and_forbid_fragments(fd: BorrowedFd<'_>, v6: bool) -> io::Result<()> {
-    let v4_options = [(libc::IP_RECVERR, 1), (libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)];
-    for (name, value) in v4_options {
-        let result = sys::set_option(fd, libc::IPPROTO_IP, name, value);
-        // On an IPv6 socket these serve mapped addresses, of which it may not have any.
-        if !v6 {
-            result?;
-        }
-    }
-    if v6 {
-        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
-        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)?;
-    }
-    Ok(())
-}
-
-/// Asks for a buffer of `bytes`, by privilege if there is any, and returns what the kernel accounts against.
-fn grow_buffer(fd: BorrowedFd<'_>, force: libc::c_int, ask: libc::c_int, bytes: usize) -> io::Result<usize> {
-    let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX / 2);
-    sys::set_option(fd, libc::SOL_SOCKET, force, value)
-        .or_else(|_| sys::set_option(fd, libc::SOL_SOCKET, ask, value))?;
-    let granted = sys::get_option(fd, libc::SOL_SOCKET, ask)?;
-    Ok(usize::try_from(granted).unwrap_or(0))
-}
-
-/// Bytes of Homa packets that a receive buffer of `accounted` bytes certainly holds.
-///
-/// The kernel charges the memory of a packet, not its length: 2,304 bytes for a full one at MTU 1500, and twice
-/// that from network cards that give each packet a page. It may also count up to a quarter of the buffer as in use
-/// that has been read already (it returns charges in bulk). A third of three quarters covers both.
-fn receive_capacity(accounted: usize) -> u32 {
-    u32::try_from(accounted / 4).unwrap_or(u32::MAX)
 }
