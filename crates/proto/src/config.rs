@@ -69,7 +69,8 @@ pub struct Config {
     pub max_server_rpcs: usize,
     /// Most peers remembered. The one that was idle longest makes room.
     pub max_peers: usize,
-    /// Most bytes of incomplete incoming messages held, over all of them.
+    /// Most bytes of incomplete incoming messages, over all of them, each counted with its whole length. Beyond it new
+    /// ones are turned away for the time being; a message longer than this is refused for good.
     pub max_receive_buffer: usize,
     /// Most bytes of outgoing messages held: unsent, or kept for retransmission.
     pub max_send_buffer: usize,

@@ -69,6 +69,12 @@ pub enum RpcError {
     /// gave up delivering the response.
     #[error("the server dropped the request without answering: see its log; it may have been executed")]
     Dropped,
+    /// The request is longer than the server accepts.
+    #[error("the server does not accept requests of {length} bytes: split it, or raise max_message_len there")]
+    RequestTooLong {
+        /// Bytes in the request.
+        length: u32,
+    },
     /// The response is longer than this endpoint accepts.
     #[error("the response has {length} bytes, more than the {limit} accepted: raise max_message_len")]
     ResponseTooLong {

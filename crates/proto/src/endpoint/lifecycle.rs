@@ -6,7 +6,7 @@ use crate::recv::{GrantRank, Incoming};
 use crate::rpc::{Rpc, RpcKey, Side, State};
 use crate::send::{Outgoing, SendRank};
 use crate::timers::Timers;
-use crate::wire::{Ack, Packet};
+use crate::wire::{Ack, Header, Packet};
 use crate::{Instant, RpcError, Unreachable};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -226,7 +226,7 @@ impl Endpoint {
     pub(super) fn refuse(&mut self, now: Instant, key: RpcKey) {
         let rpc = self.end_as_server(now, key);
         self.peers[rpc.peer].finished.insert(rpc.id);
-        self.send_unknown(rpc.remote, rpc.id | 1, true);
+        self.send_unknown(rpc.remote, rpc.id | 1, Header::ENDED);
     }
 
     pub(super) fn end_unreachable(&mut self, now: Instant, key: RpcKey, why: Unreachable) {

@@ -24,6 +24,17 @@ impl Endpoint {
         }
     }
 
+    /// Longest message that can be received at all.
+    pub(super) fn longest_accepted(&self) -> u32 {
+        self.config.max_message_len.min(u32::try_from(self.config.max_receive_buffer).unwrap_or(u32::MAX))
+    }
+
+    /// Whether new requests are turned away for the time being.
+    pub(super) fn is_full(&self) -> bool {
+        let room = self.config.max_receive_buffer - self.receive_buffer;
+        self.rpcs.servers() >= self.config.max_server_rpcs || room < self.config.max_receive_buffer / 2
+    }
+
     /// Bytes of one message that may be granted and not received, when `active` messages are granted at once: the
     /// Linux module's share, but no more than two round trips' worth once that is known.
     pub(super) fn grant_window(&self, peer: PeerKey, active: usize) -> u32 {

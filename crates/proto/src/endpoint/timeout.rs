@@ -48,8 +48,10 @@ impl Endpoint {
 
     /// When an RPC is to be looked at next.
     pub(super) fn next_check(&self, rpc: &Rpc) -> Option<Instant> {
-        // Timers are not cancelled, so that a distant one would outlive most RPCs: look a few times instead.
-        let horizon = self.now + self.config.resend_max;
+        // Timers are not cancelled, so that a distant one would outlive most RPCs: look a few times instead. An RPC
+        // that had to be asked about will last.
+        let lasting = rpc.backoff > 0;
+        let horizon = self.now + if lasting { self.config.dead_after } else { self.config.resend_max };
         let deadline = rpc.deadline.map(|(at, _)| at.min(horizon));
         let gap = rpc.incoming().and_then(|message| message.next_gap_at());
         let since = rpc.waiting_since();

@@ -90,10 +90,11 @@ impl Endpoint {
         self.control.push_back(to_transmit(to, CONTROL_PRIORITY, &header, Payload::EMPTY));
     }
 
-    /// Says that an RPC is not known; `ended` if it was, so that sending it again is no use.
-    pub(super) fn send_unknown(&mut self, to: SocketAddr, sender_id: u64, ended: bool) {
+    /// Says that an RPC is not known. `why` says more to peers that understand it: 0, [`Header::ENDED`] or
+    /// [`Header::TOO_LONG`].
+    pub(super) fn send_unknown(&mut self, to: SocketAddr, sender_id: u64, why: u32) {
         self.stats.unknown_sent += 1;
-        let sequence = if ended && self.may_extend(to) { Header::ENDED } else { 0 };
+        let sequence = if self.may_extend(to) { why } else { 0 };
         self.send_control(to, sender_id, sequence, Packet::Unknown);
     }
 

@@ -4,8 +4,12 @@ use crate::{Discard, Instant, Payload};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Room made for a message at its first packet, however long it claims to be.
+/// Memory really allocated for a message at its first packet, however long it claims to be.
 const FIRST_CAPACITY: usize = 65_536;
+
+/// Most bytes of one message that count as under way: a sender that claims to send more without grants must not keep
+/// others from being granted.
+const MOST_UNDER_WAY: u32 = 131_072;
 
 /// A message that is arriving.
 #[derive(Debug)]
@@ -60,11 +64,6 @@ impl Incoming {
         }
     }
 
-    /// Bytes that a message would have reserved after its first packet.
-    pub(crate) fn first_reservation(length: u32, offset: u32, len: u32) -> usize {
-        FIRST_CAPACITY.max((offset + len) as usize).min(length as usize)
-    }
-
     pub(crate) fn is_phantom(&self) -> bool {
         matches!(self.contents, Contents::Phantom)
     }
@@ -88,28 +87,16 @@ impl Incoming {
 
     /// Outstanding bytes that are believed to be under way.
     pub(crate) fn under_way(&self) -> u64 {
-        if self.stalled { 0 } else { u64::from(self.outstanding()) }
+        if self.stalled { 0 } else { u64::from(self.outstanding().min(MOST_UNDER_WAY)) }
     }
 
     pub(crate) fn is_complete(&self) -> bool {
         self.received == self.length
     }
 
-    /// Bytes of memory reserved; phantoms count as if they had contents.
+    /// Bytes of memory accounted for: all of the message from the start, so that whatever was admitted can be completed.
     pub(crate) fn reserved(&self) -> usize {
-        match &self.contents {
-            Contents::Bytes(bytes) => bytes.capacity(),
-            Contents::Phantom => self.gaps.end() as usize,
-        }
-    }
-
-    /// Bytes that would be reserved if `end` were the highest byte received.
-    pub(crate) fn reserved_for(&self, end: u32) -> usize {
-        match &self.contents {
-            Contents::Bytes(bytes) if end as usize > bytes.capacity() => self.grown(bytes.capacity(), end),
-            Contents::Bytes(bytes) => bytes.capacity(),
-            Contents::Phantom => self.gaps.end().max(end) as usize,
-        }
+        self.length as usize
     }
 
     fn grown(&self, capacity: usize, end: u32) -> usize {

@@ -72,7 +72,8 @@ pub struct Header {
     /// Receiver's port.
     pub dest_port: u16,
     /// DATA: offset in the message (of the first segment where a NIC segmented it). Otherwise 0, but see
-    /// [`Header::ENDED`] and [`Header::NO_ROOM`].
+    /// [`Header::ENDED`],
+    /// [`Header::TOO_LONG`] and [`Header::NO_ROOM`].
     pub sequence: u32,
     /// TCP's data offset, for the sake of NICs.
     pub doff: u8,
@@ -94,6 +95,9 @@ impl Header {
     /// `sequence` of an UNKNOWN packet that says more: the server has ended the RPC, so that sending the request
     /// again cannot help. An extension of homarus, sent only to peers that know it.
     pub const ENDED: u32 = 1;
+    /// `sequence` of an UNKNOWN packet that says more: the server does not accept requests of this length.
+    /// An extension of homarus, sent only to peers that know it.
+    pub const TOO_LONG: u32 = 2;
     /// `sequence` of a BUSY packet that says more: the server had no room for the request, and knows nothing of it.
     /// An extension of homarus, sent only to peers that know it.
     pub const NO_ROOM: u32 = 1;

@@ -68,11 +68,10 @@ impl Endpoint {
         }
         let reply_id = header.sender_id ^ 1;
         let ended = peer.is_some_and(|peer| self.peers[peer].finished.contains(header.client_id()));
-        let full = self.rpcs.servers() >= self.config.max_server_rpcs;
-        if header.from_client() && full && !ended {
+        if header.from_client() && !ended && self.is_full() {
             self.send_busy(from, reply_id, true);
         } else {
-            self.send_unknown(from, reply_id, header.from_client() && ended);
+            self.send_unknown(from, reply_id, if header.from_client() && ended { Header::ENDED } else { 0 });
         }
         Err(Discard::UnknownRpc)
     }
@@ -90,6 +89,10 @@ impl Endpoint {
         let known = rpc.known_to_server;
         match &mut rpc.state {
             _ if header.sequence == Header::ENDED => self.fail(now, key, RpcError::Dropped),
+            State::Requesting(request) if header.sequence == Header::TOO_LONG => {
+                let length = request.length();
+                self.fail(now, key, RpcError::RequestTooLong { length });
+            }
             State::Requesting(request) if !known || request.remaining() > 0 => {
                 request.restart();
                 rpc.asked = 0;

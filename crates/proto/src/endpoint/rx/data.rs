@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::peer::PeerKey;
 use crate::recv::{Accepted, Incoming};
 use crate::rpc::{RpcKey, State};
-use crate::wire::{CUTOFFS_LEN, Data, ExtensionBits, Header, Packet};
+use crate::wire::{COMMON_LEN, CUTOFFS_LEN, Data, ExtensionBits, Header, Packet};
 use crate::{Discard, Instant, Payload, RpcError};
 use bytes::Bytes;
 use std::net::SocketAddr;
@@ -48,9 +48,6 @@ impl Endpoint {
         offset: u32,
         body: Body<'_>,
     ) -> Result<(), Discard> {
-        if data.message_length > self.config.max_message_len {
-            return Err(Discard::TooLong);
-        }
         let peer = match known_peer {
             Some(peer) => peer,
             None => {
@@ -60,6 +57,12 @@ impl Endpoint {
             }
         };
         let id = header.client_id();
+        if data.message_length > self.longest_accepted() {
+            if offset == 0 && self.may_reply(Some(peer), COMMON_LEN) {
+                self.send_unknown(from, id | 1, Header::TOO_LONG);
+            }
+            return Err(Discard::TooLong);
+        }
         self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
         if data.ack.client_id != 0 {
             self.on_one_ack(now, peer, data.ack.client_id);
@@ -74,12 +77,16 @@ impl Endpoint {
         if self.peers[peer].finished.contains(id) {
             return Err(Discard::UnknownRpc);
         }
-        if self.rpcs.servers() >= self.config.max_server_rpcs {
+        let whole = body.len() == data.message_length as usize;
+        let fits = whole || self.check_room(data.message_length).is_ok();
+        if self.rpcs.servers() >= self.config.max_server_rpcs || !fits {
+            if offset == 0 && self.may_reply(Some(peer), COMMON_LEN) {
+                self.send_busy(from, id | 1, true);
+            }
             return Err(Discard::NoRoom);
         }
         let incast = data.pad.has(ExtensionBits::INCAST);
         self.stats.incast_marked += u64::from(incast);
-        let whole = body.len() == data.message_length as usize;
         if whole {
             self.note_size(data);
             let key = self.begin(now, id, peer, from, State::Executing);
@@ -88,7 +95,6 @@ impl Endpoint {
             self.announce_request(key, to_payload(body));
             return Ok(());
         }
-        self.check_room(0, Incoming::first_reservation(data.message_length, offset, body.len() as u32))?;
         self.note_size(data);
         let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
         let key = self.begin(now, id, peer, from, State::Arriving(message));
@@ -109,14 +115,13 @@ impl Endpoint {
         self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
         let remote = self.rpcs[key].remote;
         self.check_cutoff_version(now, peer, remote, header.client_id(), data);
-        if data.message_length > self.config.max_message_len {
-            let limit = self.config.max_message_len;
+        if data.message_length > self.longest_accepted() {
+            let limit = self.longest_accepted();
             self.fail(now, key, RpcError::ResponseTooLong { length: data.message_length, limit });
             return Err(Discard::TooLong);
         }
         if let State::Requesting(request) = &self.rpcs[key].state {
-            let first_reservation = Incoming::first_reservation(data.message_length, offset, body.len() as u32);
-            self.check_room(0, first_reservation)?;
+            self.check_room(data.message_length)?;
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
                 self.peers[peer].rtt.sample(now, request.last_sent);
             }
@@ -135,7 +140,6 @@ impl Endpoint {
             return Err(Discard::Inconsistent);
         }
         let len = body.len() as u32;
-        self.check_room(message.reserved(), message.reserved_for(offset + len))?;
         let ask_at = now + self.peers[rpc.peer].rtt.reordering(&self.config);
         let (max_gaps, peer) = (self.config.max_gaps, rpc.peer);
         let contents = match body {
@@ -182,9 +186,10 @@ impl Endpoint {
         }
     }
 
-    fn check_room(&self, before: usize, after: usize) -> Result<(), Discard> {
-        let fits = self.receive_buffer - before + after <= self.config.max_receive_buffer;
-        if fits || after == before { Ok(()) } else { Err(Discard::NoRoom) }
+    /// Whether one more incoming message of this length fits.
+    fn check_room(&self, length: u32) -> Result<(), Discard> {
+        let fits = self.receive_buffer + length as usize <= self.config.max_receive_buffer;
+        if fits { Ok(()) } else { Err(Discard::NoRoom) }
     }
 
     /// Lets the sizes that come choose the cutoffs.
