@@ -19,7 +19,9 @@ pub(crate) struct Driver {
     /// Polled from the core and not yet taken by the socket; at most [`SEND_BATCH`].
     unsent: Vec<Transmit>,
     /// Whether the socket was full when it was last tried.
-    full: bool,
+    full: bool,dbg: [u64;128],dbr:[u64;128],
+    /// Packets polled from the core since the endpoint began.
+    sent: u64,
 }
 
 impl Driver {
@@ -31,7 +33,8 @@ impl Driver {
             clock: Clock::start(),
             peers: KnownPeers::new(max_peers),
             unsent: Vec::with_capacity(SEND_BATCH),
-            full: false,
+            full: false,dbg: [0;128],dbr:[0;128],
+            sent: 0,
         }
     }
 
@@ -61,12 +64,7 @@ impl Driver {
     }
 
     /// Answers a request. Nothing leaves before [`flush`](Self::flush).
-    pub(crate) fn respond(
-        &mut self,
-        now: Instant,
-        rpc: IncomingRpc,
-        message: Bytes,
-    ) -> Result<(), Error> {
+    pub(crate) fn respond(&mut self, now: Instant, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
         self.learn_mtu(rpc.client());
         Ok(self.core.send_response(now, rpc, message)?)
     }
@@ -89,11 +87,11 @@ impl Driver {
     /// Takes one batch of what has arrived into the core and returns how many items it had; 0 if nothing waits.
     pub(crate) fn receive(&mut self, now: Instant) -> io::Result<usize> {
         let core = &mut self.core;
-        self.io.recv(&mut |received| match received {
+        let r=self.io.recv(&mut |received| match received {
             Received::Datagram { from, bytes } => core.handle_datagram(now, from, bytes),
             Received::Unreachable { peer, why } => core.handle_unreachable(now, peer, why),
             Received::PathMtu { peer, mtu } => core.set_path_mtu(peer, mtu),
-        })
+        });if let Ok(n)=&r {self.dbr[(*n).min(127)]+=1;} r
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {
@@ -121,10 +119,12 @@ impl Driver {
                 self.full = false;
                 return Ok(());
             }
+            self.dbg[polled.min(127)] += 1;
             let sent = self.io.send(&self.unsent)?;
             self.unsent.drain(..sent);
             self.full = sent < polled;
-            if self.full || polled < SEND_BATCH {
+            // A core that stopped at the length of the device queue goes on if that has drained already.
+            if self.full || (polled < SEND_BATCH && !self.core.wants_device_queue()) {
                 return Ok(());
             }
         }
@@ -140,7 +140,13 @@ impl Driver {
             && let Some(packet) = self.core.poll_transmit(now)
         {
             self.unsent.push(packet);
+            self.sent += 1;
         }
+    }
+
+    /// Packets sent since the endpoint began, or about to be.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Whether packets wait for the socket to become writable.
@@ -154,9 +160,7 @@ impl Driver {
         let told = self.flush(now);
         self.unsent.clear();
         self.full = false;
-        self.io = Box::new(Unplugged {
-            local: self.io.local_addr(),
-        });
+        self.io = Box::new(Unplugged { local: self.io.local_addr() });
         told
     }
 }
@@ -191,3 +195,10 @@ impl PacketIo for Unplugged {
         0
     }
 }
+
+impl Drop for Driver { fn drop(&mut self) {
+ let v: Vec<(usize,u64)> = self.dbg.iter().copied().enumerate().filter(|x| x.1>0).collect();
+ eprintln!("send {v:?}");
+ let v: Vec<(usize,u64)> = self.dbr.iter().copied().enumerate().filter(|x| x.1>0).collect();
+ eprintln!("recv {v:?} {:?}", self.core.stats());
+}}

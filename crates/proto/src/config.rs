@@ -60,7 +60,8 @@ pub struct Config {
     /// Most silence between two RESENDs for one message.
     pub resend_max: Duration,
 
-    /// Whether sending is paced so that the device queue stays short. Needs a driver that reports the queue.
+    /// Whether sending is paced so that the device queue stays short. Without a driver that reports the queue it has no
+    /// effect.
     pub pacing: bool,
 
     /// Most requests that this endpoint has outstanding as a client.
@@ -100,7 +101,7 @@ impl Default for Config {
             resend_start: Duration::from_millis(5),
             resend_min: Duration::from_micros(500),
             resend_max: Duration::from_millis(200),
-            pacing: false,
+            pacing: true,
             max_client_rpcs: 200_000,
             max_server_rpcs: 200_000,
             max_peers: 20_000,

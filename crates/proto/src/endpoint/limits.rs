@@ -48,7 +48,7 @@ impl Endpoint {
     }
 
     /// Sets the MTU of the path to a peer, bytes of IP packet (200 to 65,535; values outside are clamped). Messages
-    /// that have begun keep their packet size.
+    /// that have begun shrink their packets if they must, and do not grow them.
     pub fn set_path_mtu(&mut self, peer: SocketAddr, mtu: usize) {
         if let Some(key) = self.peers.find_or_add(peer, &self.config, self.now) {
             self.peers[key].mtu = mtu.clamp(200, 65_535);

@@ -40,8 +40,9 @@ impl Endpoint {
             }
             key = shortest.rpc();
         }
+        let most = self.peers[self.rpcs[key].peer].packet_len(self.config.framing);
         let message = self.rpcs[key].outgoing_mut()?;
-        let chunk = message.next_chunk(now)?;
+        let chunk = message.next_chunk(now, most)?;
         let payload = message.slice(chunk.range.clone());
         let idle = !message.sendable();
         self.send_queue.sent(key, chunk.range.len() as u32);

@@ -8,7 +8,8 @@ const MAX_RESEND_RANGES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     payload: Payload,
-    /// Payload bytes in a full packet. Fixed for the message: retransmissions must keep the packet boundaries.
+    /// Payload bytes in a full packet. Retransmissions keep the packet boundaries, which Linux insists on, unless the
+    /// path turns out not to take packets of this size.
     packet_len: u32,
     /// Bytes that are sent without grants. Packets never straddle this limit.
     unscheduled: u32,
@@ -122,8 +123,9 @@ impl Outgoing {
         news
     }
 
-    /// Takes the next packet to send, or `None` if all that may be sent was.
-    pub(crate) fn next_chunk(&mut self, now: Instant) -> Option<Chunk> {
+    /// Takes the next packet to send, or `None` if all that may be sent was. The path takes `most` bytes of payload.
+    pub(crate) fn next_chunk(&mut self, now: Instant, most: u32) -> Option<Chunk> {
+        self.packet_len = self.packet_len.min(most);
         if let Some(range) = self.resend.first_mut() {
             let whole = range.clone();
             let end = packet_end(whole.start, self.packet_len, self.unscheduled).min(whole.end);
@@ -234,7 +236,7 @@ mod tests {
     }
 
     fn ranges(message: &mut Outgoing) -> Vec<Range<u32>> {
-        std::iter::from_fn(|| message.next_chunk(Instant::ZERO).map(|chunk| chunk.range)).collect()
+        std::iter::from_fn(|| message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range)).collect()
     }
 
     #[test]
@@ -273,6 +275,16 @@ mod tests {
         ranges(&mut message);
         assert_eq!(message.resend(40_000, 10_000, 7), ResendOutcome::NotSentYet);
         assert_eq!(message.granted(), 50_000);
+    }
+
+    #[test]
+    fn packets_shrink_with_the_path() {
+        let mut message = message(3000, 40_000);
+        assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range), Some(0..1424));
+        let rest: Vec<_> = std::iter::from_fn(|| message.next_chunk(Instant::ZERO, 1000).map(|c| c.range)).collect();
+        assert_eq!(rest, [1424..2000, 2000..3000]);
+        message.resend(0, -1, 7);
+        assert_eq!(ranges(&mut message), [0..1000, 1000..2000, 2000..3000]);
     }
 
     #[test]

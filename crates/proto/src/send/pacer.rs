@@ -8,6 +8,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Pacer {
     enabled: bool,
+    /// Whether the driver has reported at all; one that cannot is not paced.
+    reported: bool,
     /// Bytes waiting at the last report.
     queued: u64,
     /// Bytes given to the driver since.
@@ -33,6 +35,7 @@ impl Pacer {
     pub(crate) fn new(enabled: bool) -> Pacer {
         Pacer {
             enabled,
+            reported: false,
             queued: 0,
             sent: 0,
             reported_at: Instant::ZERO,
@@ -49,12 +52,12 @@ impl Pacer {
 
     /// Whether a packet may go to the device now.
     pub(crate) fn has_room(&self, now: Instant, mtu: u32) -> bool {
-        !self.enabled || self.backlog(now) < self.limit(mtu)
+        !self.reported || self.backlog(now) < self.limit(mtu)
     }
 
     /// Whether a short packet may go to the device although there is no room for others.
     pub(crate) fn has_room_for_short(&self, now: Instant, mtu: u32) -> bool {
-        !self.enabled || self.backlog(now) < 2 * self.limit(mtu)
+        !self.reported || self.backlog(now) < 2 * self.limit(mtu)
     }
 
     /// Whether the driver should report the device queue.
@@ -78,6 +81,10 @@ impl Pacer {
 
     /// Takes the driver's word on how many bytes wait.
     pub(crate) fn report(&mut self, now: Instant, queued: u64) {
+        if !self.enabled {
+            return;
+        }
+        self.reported = true;
         let elapsed = now.saturating_since(self.reported_at);
         let left = (self.queued + self.sent).saturating_sub(queued);
         if self.queued > 0 && queued > 0 {
