@@ -7,7 +7,7 @@ use crate::rpc::{Rpc, RpcKey, Side, State};
 use crate::send::{Outgoing, SendRank};
 use crate::timers::Timers;
 use crate::wire::{Ack, Header, Packet};
-use crate::{Instant, RpcError, Unreachable};
+use crate::{Instant, Payload, RpcError, Unreachable};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -128,16 +128,17 @@ impl Endpoint {
         let born = rpc.born;
         let rank = |message: &Outgoing| SendRank::new(message.remaining(), born, message.is_long(), key);
         let new = rpc.outgoing().filter(|message| message.sendable()).map(rank);
-        if rpc.send_rank == new {
+        let old = std::mem::replace(&mut rpc.send_rank, new);
+        if old == new {
             return;
         }
-        if let Some(old) = rpc.send_rank {
+        if let Some(old) = old {
             self.send_queue.remove(old);
         }
         if let Some(new) = new {
-            self.send_queue.insert(new);
+            let rpcs = &self.rpcs;
+            self.send_queue.insert(new, |rank| rpcs.has_send_rank(rank));
         }
-        rpc.send_rank = new;
     }
 
     /// Makes sure that the RPC is looked at when its next timer expires.
@@ -158,24 +159,24 @@ impl Endpoint {
 
     /// A message that has arrived whole: a request goes to the application, a response ends the RPC.
     pub(super) fn complete_incoming(&mut self, now: Instant, key: RpcKey) {
-        match self.rpcs[key].side() {
-            Side::Server => {
-                if let State::Arriving(request) = self.change_state(key, State::Executing) {
-                    self.announce_request(key, request.into_payload());
-                }
+        if self.rpcs[key].side() == Side::Client {
+            let mut rpc = self.end(now, key);
+            if let State::Replying(response) = std::mem::replace(&mut rpc.state, State::Executing) {
+                self.succeed(&rpc, response.into_payload());
             }
-            Side::Client => {
-                let rpc = self.end(now, key);
-                self.queue_ack(&rpc);
-                if let State::Replying(response) = rpc.state {
-                    self.stats.requests_answered += 1;
-                    self.events.push_back(Event::Response { rpc: RpcId(rpc.id), result: Ok(response.into_payload()) });
-                }
-            }
+        } else if let State::Arriving(request) = self.change_state(key, State::Executing) {
+            self.announce_request(key, request.into_payload());
         }
     }
 
-    pub(super) fn announce_request(&mut self, key: RpcKey, message: crate::Payload) {
+    /// Tells the application the response of a request that has ended.
+    pub(super) fn succeed(&mut self, rpc: &Rpc, response: Payload) {
+        self.queue_ack(rpc);
+        self.stats.requests_answered += 1;
+        self.events.push_back(Event::Response { rpc: RpcId(rpc.id), result: Ok(response) });
+    }
+
+    pub(super) fn announce_request(&mut self, key: RpcKey, message: Payload) {
         let rpc = &self.rpcs[key];
         self.stats.requests_received += 1;
         let incoming = IncomingRpc { slot: key.slot(), id: rpc.id, from: rpc.remote };

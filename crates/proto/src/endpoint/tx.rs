@@ -32,9 +32,10 @@ impl Endpoint {
 
     fn next_data(&mut self, now: Instant) -> Option<Transmit> {
         let mtu = self.config.mtu as u32;
-        let mut key = self.send_queue.next(mtu)?;
+        let rpcs = &self.rpcs;
+        let mut key = self.send_queue.next(mtu, |rank| rpcs.has_send_rank(rank))?;
         if !self.pacer.has_room(now, mtu) {
-            let shortest = self.send_queue.shortest()?;
+            let shortest = self.send_queue.shortest(|rank| rpcs.has_send_rank(rank))?;
             if shortest.is_long() || shortest.remaining() > SHORT || !self.pacer.has_room_for_short(now, mtu) {
                 return None;
             }

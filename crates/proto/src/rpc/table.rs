@@ -1,5 +1,6 @@
 use super::state::{Rpc, Side};
 use crate::peer::PeerKey;
+use crate::send::SendRank;
 use foldhash::fast::FixedState;
 use slab::Slab;
 use std::collections::HashMap;
@@ -69,6 +70,11 @@ impl Rpcs {
 
     pub(crate) fn get(&self, key: RpcKey) -> Option<&Rpc> {
         self.rpcs.get(key.0 as usize)
+    }
+
+    /// Whether this is the present rank of its RPC in the order of sending.
+    pub(crate) fn has_send_rank(&self, rank: SendRank) -> bool {
+        self.get(rank.rpc()).is_some_and(|rpc| rpc.send_rank == Some(rank))
     }
 
     pub(crate) fn clients(&self) -> usize {

@@ -1,5 +1,6 @@
 use crate::rpc::RpcKey;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Messages with something to send, shortest remaining first, and the oldest among the long ones.
 ///
@@ -7,7 +8,11 @@ use std::collections::BTreeSet;
 /// bytes goes to the oldest message that needs more than one packet.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
-    by_remaining: BTreeSet<SendRank>,
+    /// Also holds ranks that no longer count: taking them out lazily costs half of what an ordered set does. A rank
+    /// counts if the RPC has it now, which is what the callers' `is_current` says.
+    by_remaining: BinaryHeap<Reverse<SendRank>>,
+    /// Ranks that count.
+    len: usize,
     by_age: BTreeSet<(u64, RpcKey)>,
     fifo_percent: u64,
     /// Hundredths of bytes owed to the oldest message.
@@ -49,50 +54,68 @@ impl SendQueue {
     /// The FIFO share never saves up more than this, hundredths of bytes.
     const MAX_CREDIT: u64 = 100 * 100_000;
 
+    /// Ranks that do not count and are tolerated, besides as many as do.
+    const MOST_STALE: usize = 64;
+
     pub(crate) fn new(fifo_percent: u8) -> SendQueue {
         SendQueue {
-            by_remaining: BTreeSet::new(),
+            by_remaining: BinaryHeap::new(),
+            len: 0,
             by_age: BTreeSet::new(),
             fifo_percent: u64::from(fifo_percent),
             fifo_credit: 0,
         }
     }
 
-    pub(crate) fn insert(&mut self, rank: SendRank) {
-        self.by_remaining.insert(rank);
+    pub(crate) fn insert(&mut self, rank: SendRank, is_current: impl Fn(SendRank) -> bool) {
+        if self.by_remaining.len() > 2 * self.len + SendQueue::MOST_STALE {
+            self.by_remaining.retain(|Reverse(rank)| is_current(*rank));
+        }
+        self.by_remaining.push(Reverse(rank));
+        self.len += 1;
         if rank.is_long() {
             self.by_age.insert(rank.age());
         }
     }
 
+    /// Takes out a rank that does not count any more.
     pub(crate) fn remove(&mut self, rank: SendRank) {
-        self.by_remaining.remove(&rank);
+        if self.by_remaining.peek() == Some(&Reverse(rank)) {
+            self.by_remaining.pop();
+        }
+        self.len -= 1;
         if rank.is_long() {
             self.by_age.remove(&rank.age());
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_remaining.is_empty()
+        self.len == 0
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.by_remaining.len()
+        self.len
     }
 
     /// The message to send a packet of, if any.
-    pub(crate) fn next(&self, packet_len: u32) -> Option<RpcKey> {
+    pub(crate) fn next(&mut self, packet_len: u32, is_current: impl Fn(SendRank) -> bool) -> Option<RpcKey> {
         if self.fifo_credit >= 100 * u64::from(packet_len)
             && let Some((_, oldest)) = self.by_age.first()
         {
             return Some(*oldest);
         }
-        self.by_remaining.first().map(|rank| rank.rpc())
+        self.shortest(is_current).map(|rank| rank.rpc())
     }
 
-    /// The shortest message's remaining bytes.
-    pub(crate) fn shortest(&self) -> Option<SendRank> {
-        self.by_remaining.first().copied()
+    /// The rank of the message with the fewest remaining bytes.
+    pub(crate) fn shortest(&mut self, is_current: impl Fn(SendRank) -> bool) -> Option<SendRank> {
+        while let Some(Reverse(rank)) = self.by_remaining.peek() {
+            if is_current(*rank) {
+                return Some(*rank);
+            }
+            self.by_remaining.pop();
+        }
+        None
     }
 
     /// Accounts for a packet of `rpc`.
@@ -118,23 +141,39 @@ mod tests {
     #[test]
     fn shortest_first_then_oldest() {
         let mut queue = SendQueue::new(0);
-        for rank in [rank(5000, 1), rank(100, 3), rank(100, 2)] {
-            queue.insert(rank);
+        let mut current = vec![rank(5000, 1), rank(100, 3), rank(100, 2)];
+        current.iter().for_each(|rank| queue.insert(*rank, |_| true));
+        for expected in [2, 3, 1] {
+            let next = queue.shortest(|rank| current.contains(&rank)).unwrap();
+            assert_eq!(next.rpc(), RpcKey::new(expected));
+            current.retain(|rank| *rank != next);
+            queue.remove(next);
         }
-        assert_eq!(queue.next(1424), Some(RpcKey::new(2)));
-        queue.remove(rank(100, 2));
-        queue.remove(rank(100, 3));
-        assert_eq!(queue.next(1424), Some(RpcKey::new(1)));
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn ranks_that_do_not_count_are_skipped_and_bounded() {
+        let mut queue = SendQueue::new(0);
+        queue.insert(rank(1, 1), |_| true);
+        for born in 2..10_000 {
+            let cancelled = rank(100, born);
+            queue.insert(cancelled, |rank| rank.remaining() == 1);
+            queue.remove(cancelled);
+        }
+        assert!(queue.by_remaining.len() < 100);
+        queue.remove(rank(1, 1));
+        assert_eq!(queue.next(1424, |_| false), None);
     }
 
     #[test]
     fn the_oldest_gets_its_share() {
         let mut queue = SendQueue::new(10);
-        queue.insert(rank(1_000_000, 1));
-        queue.insert(rank(500_000, 2));
+        queue.insert(rank(1_000_000, 1), |_| true);
+        queue.insert(rank(500_000, 2), |_| true);
         let mut oldest = 0;
         for _ in 0..1000 {
-            let rpc = queue.next(1000).unwrap();
+            let rpc = queue.next(1000, |_| true).unwrap();
             oldest += u32::from(rpc == RpcKey::new(1));
             queue.sent(rpc, 1000);
         }

@@ -121,10 +121,18 @@ impl Endpoint {
             return Err(Discard::TooLong);
         }
         if let State::Requesting(request) = &self.rpcs[key].state {
-            self.check_room(data.message_length)?;
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
                 self.peers[peer].rtt.sample(now, request.last_sent);
             }
+            if body.len() == data.message_length as usize {
+                self.note_size(data);
+                self.resend_answered(now, key);
+                self.stats.bytes_received += body.len() as u64;
+                let rpc = self.end(now, key);
+                self.succeed(&rpc, to_payload(body));
+                return Ok(());
+            }
+            self.check_room(data.message_length)?;
             self.note_size(data);
             let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
             self.change_state(key, State::Replying(message));
