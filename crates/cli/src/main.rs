@@ -1,5 +1,5 @@
 //! The homarus command.
-use clap::Parser;
-#[derive(Parser)]
-struct T { #[command(flatten)] a: homarus_cli::trial::TrialArgs }
-fn main() -> anyhow::Result<()> { homarus_cli::trial::run(&T::parse().a, homarus_cli::trial::OWN_TRANSPORTS) }
+
+fn main() -> std::process::ExitCode {
+    homarus_cli::main()
+}

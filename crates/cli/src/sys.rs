@@ -13,9 +13,7 @@ pub(crate) fn allowed_cpus() -> io::Result<Vec<usize>> {
     check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
     let highest = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
     // SAFETY: every index is below CPU_SETSIZE.
-    Ok((0..highest)
-        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
-        .collect())
+    Ok((0..highest).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
 }
 
 /// Keeps the calling thread, and those that it starts later, on one CPU.
@@ -59,15 +57,7 @@ pub(crate) fn set_udp_gro(socket: &UdpSocket) -> io::Result<()> {
 fn set_udp_option(socket: &UdpSocket, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the descriptor is open as long as `socket` lives, and `value` is readable for `length` bytes.
-    check(unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_UDP,
-            option,
-            (&raw const value).cast(),
-            length,
-        )
-    })
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_UDP, option, (&raw const value).cast(), length) })
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

@@ -1,12 +1,12 @@
 //! QUIC by quinn: one connection, one bidirectional stream for each RPC.
 
+use crate::any_server::AnyServer;
 use anyhow::{Context, Result};
 use homarus_cli::trial::{self, Message, Meter, Spec};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use crate::any_server::AnyServer;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;

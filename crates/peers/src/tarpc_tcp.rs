@@ -38,11 +38,11 @@ pub(crate) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
             let (connection, _) = listener.accept().await?;
             let frames = LengthDelimitedCodec::builder().new_framed(connection);
             let transport = serde_transport::new(frames, Bincode::default());
-            tokio::spawn(
-                BaseChannel::with_defaults(transport).execute(answering.serve()).for_each(async |answering| {
+            tokio::spawn(BaseChannel::with_defaults(transport).execute(answering.serve()).for_each(
+                async |answering| {
                     tokio::spawn(answering);
-                }),
-            );
+                },
+            ));
         }
     })
 }

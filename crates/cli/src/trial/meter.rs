@@ -121,21 +121,13 @@ impl Meter {
                 spec.warmup()
             );
         }
-        let nanos = self.nanos.borrow();
-        let at = |quantile| nanos.value_at_quantile(quantile) as f64 / 1e3;
         Ok(Outcome {
             rpcs,
             seconds,
             rpc_per_s: rpcs as f64 / seconds,
             gbit_per_s: rpcs as f64 * self.size as f64 * 8.0 / seconds / 1e9,
             lost: self.lost.get(),
-            latency: (!nanos.is_empty()).then(|| Latency {
-                p50_us: at(0.5),
-                p90_us: at(0.9),
-                p99_us: at(0.99),
-                p999_us: at(0.999),
-                max_us: nanos.max() as f64 / 1e3,
-            }),
+            latency: Latency::of(&self.nanos.borrow()),
         })
     }
 }
@@ -170,4 +162,18 @@ pub struct Latency {
     pub p999_us: f64,
     /// Longest.
     pub max_us: f64,
+}
+
+impl Latency {
+    /// Percentiles of times in nanoseconds; `None` if there are none.
+    pub fn of(nanos: &Histogram<u64>) -> Option<Latency> {
+        let at = |quantile| nanos.value_at_quantile(quantile) as f64 / 1e3;
+        (!nanos.is_empty()).then(|| Latency {
+            p50_us: at(0.5),
+            p90_us: at(0.9),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: nanos.max() as f64 / 1e3,
+        })
+    }
 }

@@ -5,6 +5,8 @@
 //! a given time and prints one [`Outcome`] as a line of JSON.
 
 mod callers;
+mod core;
+mod homarus;
 mod message;
 mod meter;
 mod tcp;
@@ -137,6 +139,12 @@ pub struct Transport {
 
 /// The transports that this crate measures itself.
 pub const OWN_TRANSPORTS: &[Transport] = &[
+    Transport { name: "homarus", serve: homarus::serve, drive: homarus::drive },
+    Transport {
+        name: "core",
+        serve: |_, _| bail!("the core alone needs no server: only drive it"),
+        drive: |spec, _, meter| core::drive(spec, &meter),
+    },
     Transport {
         name: "udp",
         serve: |spec, at| match spec.mode {
@@ -203,19 +211,14 @@ pub fn announce(address: SocketAddr) -> Result<()> {
 
 /// A runtime of one thread: each end of a trial has one CPU.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the tokio runtime did not start")
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("the tokio runtime did not start")
 }
 
 fn print_line(value: &impl Serialize) -> Result<()> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
     let mut out = std::io::stdout().lock();
-    out.write_all(line.as_bytes())
-        .and_then(|()| out.flush())
-        .context("the parent process no longer reads")
+    out.write_all(line.as_bytes()).and_then(|()| out.flush()).context("the parent process no longer reads")
 }
 
 /// Ends this process when the parent closes the pipe or dies, so that no server is ever left behind.

@@ -112,7 +112,8 @@ pub(super) fn push_frame(to: &mut Vec<u8>, message: &[u8]) {
 
 /// Answers one connection until it ends, then the next.
 pub(super) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
-    let listener = TcpListener::bind(at).with_context(|| format!("TCP cannot listen on {at}: choose a free address"))?;
+    let listener =
+        TcpListener::bind(at).with_context(|| format!("TCP cannot listen on {at}: choose a free address"))?;
     announce(listener.local_addr()?)?;
     loop {
         let (connection, _) = listener.accept()?;

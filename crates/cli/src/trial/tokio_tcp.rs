@@ -23,12 +23,7 @@ impl Frames {
     fn new(connection: TcpStream) -> Result<Frames> {
         tune(&connection)?;
         let (reader, writer) = connection.into_split();
-        Ok(Frames {
-            reader: BufReader::with_capacity(READ, reader),
-            writer,
-            ready: Vec::new(),
-            message: Vec::new(),
-        })
+        Ok(Frames { reader: BufReader::with_capacity(READ, reader), writer, ready: Vec::new(), message: Vec::new() })
     }
 
     async fn next(&mut self) -> Result<Option<&[u8]>> {
@@ -56,9 +51,8 @@ impl Frames {
 /// Answers one connection until it ends, then the next.
 pub(super) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
     runtime()?.block_on(async {
-        let listener = TcpListener::bind(at)
-            .await
-            .with_context(|| format!("TCP cannot listen on {at}: choose a free address"))?;
+        let listener =
+            TcpListener::bind(at).await.with_context(|| format!("TCP cannot listen on {at}: choose a free address"))?;
         announce(listener.local_addr()?)?;
         loop {
             let (connection, _) = listener.accept().await?;
@@ -86,8 +80,7 @@ async fn serve_one(spec: &Spec, connection: TcpStream) -> Result<()> {
 /// Sends requests while `meter` runs.
 pub(super) fn drive(spec: &Spec, server: SocketAddr, meter: &Meter) -> Result<()> {
     runtime()?.block_on(async {
-        let connection =
-            TcpStream::connect(server).await.with_context(|| format!("TCP cannot connect to {server}"))?;
+        let connection = TcpStream::connect(server).await.with_context(|| format!("TCP cannot connect to {server}"))?;
         let mut frames = Frames::new(connection)?;
         let mut message = Message::new(spec);
         let mut asked = 0;

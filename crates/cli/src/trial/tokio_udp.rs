@@ -12,9 +12,8 @@ const LONGEST_DATAGRAM: usize = 65_507;
 pub(super) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
     only_round_trips(spec)?;
     runtime()?.block_on(async {
-        let socket = UdpSocket::bind(at)
-            .await
-            .with_context(|| format!("UDP cannot listen on {at}: choose a free address"))?;
+        let socket =
+            UdpSocket::bind(at).await.with_context(|| format!("UDP cannot listen on {at}: choose a free address"))?;
         announce(socket.local_addr()?)?;
         let mut buffer = vec![0; LONGEST_DATAGRAM];
         loop {

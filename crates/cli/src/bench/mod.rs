@@ -1,0 +1,207 @@
+//! `homarus bench`: what homarus costs beside plain UDP, TCP and other libraries, in one interleaved run.
+
+mod machine;
+mod peers;
+mod plan;
+mod quiet;
+mod record;
+mod results;
+mod runner;
+mod table;
+
+use crate::{out, sys};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use machine::Machine;
+use plan::{Contender, Group, Offloads};
+use quiet::Quiet;
+use record::{Record, Settings, Table};
+use results::{Run, Samples};
+use runner::Runner;
+use std::env;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+/// Compare homarus with UDP, TCP, quinn, tonic and tarpc on this machine
+///
+/// Every transport does the same jobs in turn, again and again (A B C, C B A, …), each time in a fresh pair of
+/// processes: the client on one CPU, the server on another. Only the ratios within one run mean anything.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Fewer and shorter rounds: a first impression in a minute
+    #[arg(long)]
+    quick: bool,
+    /// Rounds; the figures are medians over them [default: 5, with --quick 3]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Milliseconds measured in each trial [default: 700, with --quick 250]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    measure: Option<u64>,
+    /// Only what has TEXT in its title, such as 'round trip', 'spinning' or '1 MB'
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Write the record of the run, raw samples included, to FILE (- for standard output, instead of the table)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl BenchArgs {
+    fn settings(&self, client_cpu: usize, server_cpu: usize) -> Settings {
+        let (rounds, measure_ms) = if self.quick { (3, 250) } else { (5, 700) };
+        let measure_ms = self.measure.unwrap_or(measure_ms);
+        Settings {
+            rounds: self.rounds.unwrap_or(rounds),
+            warmup_ms: (measure_ms / 5).clamp(20, 200),
+            measure_ms,
+            client_cpu,
+            server_cpu,
+        }
+    }
+
+    fn groups(&self, offloads: Offloads) -> Result<Vec<Group>> {
+        let mut groups = plan::groups(offloads);
+        if let Some(text) = &self.only {
+            let titles: Vec<_> = groups.iter().map(|group| group.title).collect();
+            groups.retain(|group| group.title.to_lowercase().contains(&text.to_lowercase()));
+            if groups.is_empty() {
+                bail!("--only '{text}' selects nothing: give a part of one of these: {}", titles.join("; "));
+            }
+        }
+        Ok(groups)
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
+    let groups = args.groups(Offloads::On)?;
+    let cpus = sys::allowed_cpus().context("cannot find out which CPUs this process may use")?;
+    let (Some(&client_cpu), Some(&server_cpu)) = (cpus.first(), cpus.get(1).or(cpus.first())) else {
+        bail!("this process may use no CPU at all");
+    };
+    let settings = args.settings(client_cpu, server_cpu);
+    let own = env::current_exe().context("cannot find this program's own file")?;
+    let mut skipped = Vec::new();
+    let peers = peers::find(&own).map_err(|why| skipped.push(why)).ok();
+    if client_cpu == server_cpu {
+        out::note("only one CPU may be used: client and server share it, and no ratio is what it would be with two");
+    }
+    if cfg!(debug_assertions) {
+        out::note("this program is not optimised: build it with `cargo build --release`");
+    }
+    for why in &skipped {
+        out::note(why);
+    }
+    let runner = Runner { own, peers, client_cpu, server_cpu, listen: (Ipv4Addr::LOCALHOST, 0).into() };
+
+    let used = if client_cpu == server_cpu { vec![client_cpu] } else { vec![client_cpu, server_cpu] };
+    let quiet = Quiet::start(&used)?;
+    let measures = quiet.measures();
+    let samples = crate::runtime::block_on(measure(&runner, &groups, &settings))?;
+    drop(quiet);
+
+    let table = Table { link: "loopback", offloads: Offloads::On, rows: results::rows(&groups, &samples), samples };
+    let record = Record {
+        schema: record::SCHEMA,
+        program: "homarus bench",
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("HOMARUS_COMMIT"),
+        optimised: !cfg!(debug_assertions),
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        command: env::args().collect(),
+        machine: Machine::look(cpus.len()),
+        settings,
+        quiet: measures,
+        skipped,
+        tables: vec![table],
+    };
+    report(args, &record)
+}
+
+fn report(args: &BenchArgs, record: &Record) -> Result<ExitCode> {
+    let to_stdout = args.json.as_ref().is_some_and(|file| file.as_os_str() == "-");
+    if let Some(file) = &args.json {
+        let mut text = serde_json::to_string_pretty(record)?;
+        text.push('\n');
+        if to_stdout {
+            out::print(&text)?;
+        } else {
+            std::fs::write(file, text).with_context(|| {
+                format!("cannot write the record to {}: name a file in a folder that exists", file.display())
+            })?;
+        }
+    }
+    let mut failed = false;
+    for table in &record.tables {
+        if !to_stdout {
+            out::print(&heading(record, table))?;
+            out::print(&table::render(&table.rows))?;
+        }
+        for samples in &table.samples {
+            if let Some(why) = samples.failure() {
+                failed = true;
+                out::note(&format!("{} failed: {why}", name(&samples.contender)));
+            }
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn heading(record: &Record, table: &Table) -> String {
+    let Settings { rounds, measure_ms, .. } = record.settings;
+    let Machine { cpu, kernel, cpus, .. } = &record.machine;
+    format!(
+        "{}, medians of {rounds} interleaved rounds of {measure_ms} ms; {cpus} CPUs ({cpu}), Linux {kernel}; built from {}\n\n",
+        table.link,
+        record.commit.unwrap_or("an unknown commit"),
+    )
+}
+
+/// Runs all contenders in turn, round after round, every other round backwards.
+async fn measure(runner: &Runner, groups: &[Group], settings: &Settings) -> Result<Vec<Samples>> {
+    let mut contenders = plan::contenders(groups);
+    if runner.peers.is_none() {
+        contenders.retain(|contender| !contender.is_peer());
+    }
+    let mut samples: Vec<_> = contenders.into_iter().map(|contender| Samples { contender, runs: Vec::new() }).collect();
+    let bar = progress(samples.len() as u64 * u64::from(settings.rounds));
+    for round in 0..settings.rounds {
+        let count = samples.len();
+        for turn in 0..count {
+            let samples = &mut samples[if round % 2 == 0 { turn } else { count - 1 - turn }];
+            let contender = samples.contender;
+            bar.set_message(name(&contender));
+            let spec = contender.spec(settings.warmup_ms, settings.measure_ms);
+            samples.runs.push(match runner.run(&contender, &spec).await {
+                Ok(outcome) => Run::Measured(outcome),
+                Err(error) => Run::Failed(format!("{error:#}")),
+            });
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(samples)
+}
+
+fn progress(trials: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left   {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(trials).with_style(style)
+}
+
+fn name(contender: &Contender) -> String {
+    let Contender { transport, mode, job } = contender;
+    let job = match job {
+        crate::trial::Job::Rtt => "round trips",
+        crate::trial::Job::Rate => "small RPCs",
+        crate::trial::Job::Bulk => "long messages",
+    };
+    let mode = match mode {
+        crate::trial::Mode::Blocking => "blocking",
+        crate::trial::Mode::Spin => "spinning",
+        crate::trial::Mode::Tokio => "tokio",
+    };
+    format!("{job} over {transport}, {mode}")
+}
