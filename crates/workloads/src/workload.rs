@@ -65,6 +65,12 @@ impl Workload {
         })
     }
 
+    /// The text of a CSV file from which [`from_csv`](Self::from_csv) makes the same distribution again.
+    pub fn to_csv(&self) -> String {
+        let rows = self.steps.iter().map(|step| format!("{},{}\n", step.size, step.cumulative));
+        std::iter::once("size_bytes,cumulative_probability\n".to_owned()).chain(rows).collect()
+    }
+
     /// All messages have the same length, in bytes.
     pub fn fixed(size: u32) -> Workload {
         Workload {

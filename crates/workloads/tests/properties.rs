@@ -60,6 +60,12 @@ proptest! {
     }
 
     #[test]
+    fn it_survives_the_trip_through_text(workload in any_workload()) {
+        let back = Workload::from_csv(workload.name(), &workload.to_csv()).unwrap();
+        prop_assert_eq!(back, workload);
+    }
+
+    #[test]
     fn any_text_is_accepted_or_refused_without_a_panic(text in ".{0,200}") {
         let _ = Workload::from_csv("fuzz", &text);
     }

@@ -1,0 +1,29 @@
+//! A client of any transport.
+
+use crate::control::Target;
+use crate::tcp;
+use anyhow::Result;
+use bytes::Bytes;
+
+/// What calls are made with.
+#[derive(Debug)]
+pub(crate) enum Client {
+    /// Over TCP.
+    Tcp(tcp::Client),
+}
+
+impl Client {
+    /// Calls a server and returns its response.
+    pub(crate) async fn call(&self, to: Target, message: Bytes) -> Result<Bytes> {
+        match self {
+            Client::Tcp(client) => client.call(to, message).await,
+        }
+    }
+
+    /// Makes a connection to each server, where the transport has any.
+    pub(crate) async fn connect(&self, to: &[Target]) -> Result<()> {
+        match self {
+            Client::Tcp(client) => client.connect(to).await,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What a race has shown: as data, as a table, as a page.
+
+mod data;
+mod html;
+mod table;
+
+pub(crate) use data::class_reports;
+pub use data::{
+    ClassReport, Header, IdlePoint, IncastReport, IncastTransport, Quantiles, RaceReport, RaceTransport, SwitchUse,
+    WorkloadReport,
+};
+pub use html::{incast_page, race_page};
+pub use table::{incast_table, race_table};
+
+/// Version of the JSON form. It rises when a field changes its meaning or goes; new fields may come without.
+pub const SCHEMA_VERSION: u32 = 1;
