@@ -61,16 +61,10 @@ impl Builder {
     ///
     /// # Panics
     /// If it is not called within a tokio runtime that has I/O enabled.
-    pub async fn bind(
-        self,
-        addr: impl tokio::net::ToSocketAddrs,
-    ) -> Result<asynch::Endpoint, Error> {
+    pub async fn bind(self, addr: impl tokio::net::ToSocketAddrs) -> Result<asynch::Endpoint, Error> {
         let addr = first(tokio::net::lookup_host(addr).await)?;
         let io = self.open(addr)?;
-        let ready = io
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|error| refused(addr.to_string(), error))?;
+        let ready = io.as_fd().try_clone_to_owned().map_err(|error| refused(addr.to_string(), error))?;
         self.run(io, ready)
     }
 
@@ -82,11 +76,7 @@ impl Builder {
     ///
     /// # Panics
     /// If it is not called within a tokio runtime that has I/O enabled.
-    pub fn run(
-        self,
-        io: impl PacketIo + 'static,
-        ready: impl AsFd,
-    ) -> Result<asynch::Endpoint, Error> {
+    pub fn run(self, io: impl PacketIo + 'static, ready: impl AsFd) -> Result<asynch::Endpoint, Error> {
         let addr = io.local_addr();
         let hub = self.hub(io, ready)?;
         asynch::Endpoint::spawn(hub).map_err(|error| refused(addr.to_string(), error))
@@ -99,10 +89,7 @@ impl Builder {
     pub fn bind_blocking(self, addr: impl ToSocketAddrs) -> Result<blocking::Endpoint, Error> {
         let addr = first(addr.to_socket_addrs())?;
         let io = self.open(addr)?;
-        let ready = io
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|error| refused(addr.to_string(), error))?;
+        let ready = io.as_fd().try_clone_to_owned().map_err(|error| refused(addr.to_string(), error))?;
         self.run_blocking(io, ready)
     }
 
@@ -111,11 +98,7 @@ impl Builder {
     ///
     /// # Errors
     /// As [`bind_blocking`](Self::bind_blocking).
-    pub fn run_blocking(
-        self,
-        io: impl PacketIo + 'static,
-        ready: impl AsFd,
-    ) -> Result<blocking::Endpoint, Error> {
+    pub fn run_blocking(self, io: impl PacketIo + 'static, ready: impl AsFd) -> Result<blocking::Endpoint, Error> {
         let spin = self.spin;
         Ok(blocking::Endpoint::new(self.hub(io, ready)?, spin))
     }
@@ -128,11 +111,7 @@ impl Builder {
     fn hub(self, io: impl PacketIo + 'static, ready: impl AsFd) -> Result<Hub, Error> {
         let addr = io.local_addr();
         let max_peers = self.config.max_peers;
-        let core = Core::new(
-            self.config,
-            addr.port(),
-            self.seed.unwrap_or_else(random_seed),
-        )?;
+        let core = Core::new(self.config, addr.port(), self.seed.unwrap_or_else(random_seed))?;
         ready
             .as_fd()
             .try_clone_to_owned()
@@ -148,10 +127,7 @@ fn first(found: io::Result<impl Iterator<Item = SocketAddr>>) -> Result<SocketAd
 }
 
 fn refused(address: String, error: io::Error) -> Error {
-    Error::Bind {
-        address,
-        source: Arc::new(error),
-    }
+    Error::Bind { address, source: Arc::new(error) }
 }
 
 /// The standard library seeds its hash maps from the system's randomness.

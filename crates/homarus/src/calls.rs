@@ -30,11 +30,7 @@ impl Calls {
     }
 
     /// Fetches the outcome; if there is none yet, `waker` will be woken by it.
-    pub(crate) fn fetch(
-        &mut self,
-        rpc: RpcId,
-        waker: Option<&Waker>,
-    ) -> Option<Result<Bytes, RpcError>> {
+    pub(crate) fn fetch(&mut self, rpc: RpcId, waker: Option<&Waker>) -> Option<Result<Bytes, RpcError>> {
         match self.slots.get_mut(&rpc) {
             Some(Slot::Waiting(kept)) => {
                 match (&mut *kept, waker) {

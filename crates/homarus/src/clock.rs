@@ -8,9 +8,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        Clock {
-            start: std::time::Instant::now(),
-        }
+        Clock { start: std::time::Instant::now() }
     }
 
     pub(crate) fn now(&self) -> Instant {

@@ -19,7 +19,7 @@ pub(crate) struct Driver {
     /// Polled from the core and not yet taken by the socket; at most [`SEND_BATCH`].
     unsent: Vec<Transmit>,
     /// Whether the socket was full when it was last tried.
-    full: bool,dbg: [u64;128],dbr:[u64;128],
+    full: bool,
     /// Packets polled from the core since the endpoint began.
     sent: u64,
 }
@@ -33,7 +33,7 @@ impl Driver {
             clock: Clock::start(),
             peers: KnownPeers::new(max_peers),
             unsent: Vec::with_capacity(SEND_BATCH),
-            full: false,dbg: [0;128],dbr:[0;128],
+            full: false,
             sent: 0,
         }
     }
@@ -87,11 +87,11 @@ impl Driver {
     /// Takes one batch of what has arrived into the core and returns how many items it had; 0 if nothing waits.
     pub(crate) fn receive(&mut self, now: Instant) -> io::Result<usize> {
         let core = &mut self.core;
-        let r=self.io.recv(&mut |received| match received {
+        self.io.recv(&mut |received| match received {
             Received::Datagram { from, bytes } => core.handle_datagram(now, from, bytes),
             Received::Unreachable { peer, why } => core.handle_unreachable(now, peer, why),
             Received::PathMtu { peer, mtu } => core.set_path_mtu(peer, mtu),
-        });if let Ok(n)=&r {self.dbr[(*n).min(127)]+=1;} r
+        })
     }
 
     pub(crate) fn next_event(&mut self) -> Option<Event> {
@@ -119,7 +119,6 @@ impl Driver {
                 self.full = false;
                 return Ok(());
             }
-            self.dbg[polled.min(127)] += 1;
             let sent = self.io.send(&self.unsent)?;
             self.unsent.drain(..sent);
             self.full = sent < polled;
@@ -195,10 +194,3 @@ impl PacketIo for Unplugged {
         0
     }
 }
-
-impl Drop for Driver { fn drop(&mut self) {
- let v: Vec<(usize,u64)> = self.dbg.iter().copied().enumerate().filter(|x| x.1>0).collect();
- eprintln!("send {v:?}");
- let v: Vec<(usize,u64)> = self.dbr.iter().copied().enumerate().filter(|x| x.1>0).collect();
- eprintln!("recv {v:?} {:?}", self.core.stats());
-}}

@@ -13,9 +13,7 @@ pub enum Error {
     #[error("{0}")]
     Config(#[from] ConfigError),
     /// The socket could not be set up. From making an endpoint.
-    #[error(
-        "cannot bind {address}: {source}: choose an address of this machine and a free port (port 0 takes any)"
-    )]
+    #[error("cannot bind {address}: {source}: choose an address of this machine and a free port (port 0 takes any)")]
     Bind {
         /// The address asked for.
         address: String,
@@ -40,9 +38,7 @@ pub enum Error {
     #[error("the endpoint is closed: bind a new one")]
     Closed,
     /// Not everything had come to its end when the time given to a graceful shutdown was over. The endpoint is closed.
-    #[error(
-        "{in_flight} exchanges were still in flight after {waited:?}: give the shutdown more time"
-    )]
+    #[error("{in_flight} exchanges were still in flight after {waited:?}: give the shutdown more time")]
     ShutdownTimeout {
         /// Calls and requests that were cut off.
         in_flight: usize,
@@ -59,9 +55,7 @@ impl Error {
     pub fn is_unexecuted(&self) -> bool {
         match self {
             Error::Config(_) | Error::Bind { .. } | Error::Peer { .. } | Error::Send(_) => true,
-            Error::Rpc(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => {
-                false
-            }
+            Error::Rpc(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => false,
         }
     }
 }

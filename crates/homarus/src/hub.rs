@@ -4,9 +4,7 @@ use crate::inbox::{Arrival, Inbox};
 use crate::timer::Timer;
 use crate::{Error, Metrics};
 use bytes::Bytes;
-use homarus_proto::{
-    CallOptions, Event, IncomingRpc, Instant, PeerView, RpcError, RpcId, SendError,
-};
+use homarus_proto::{CallOptions, Event, IncomingRpc, Instant, PeerView, RpcError, RpcId, SendError};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -19,7 +17,7 @@ use std::time::Duration;
 /// of the others that are about to call.
 const CROWD: usize = 4;
 /// Longest that packets wait for the driver task while it is scheduled; then whoever has the next ones sends all.
-const MAX_DEFERRAL: Duration = Duration::from_micros(20);
+const MAX_DEFERRAL: Duration = Duration::from_micros(40);
 /// How soon to try a full socket again, should nobody be told that it has become writable.
 const FULL_RETRY: Duration = Duration::from_millis(1);
 
@@ -46,10 +44,7 @@ impl Hub {
             ending: Vec::new(),
             released: false,
         };
-        Ok(Hub {
-            state: Mutex::new(state),
-            interested: AtomicUsize::new(0),
-        })
+        Ok(Hub { state: Mutex::new(state), interested: AtomicUsize::new(0) })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -81,6 +76,15 @@ impl Hub {
         };
         wakes.into_iter().for_each(Waker::wake);
     }
+}
+
+/// What a round of driving brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turn {
+    /// Datagrams and reports received.
+    pub(crate) received: usize,
+    /// Requests that arrived and calls that ended.
+    pub(crate) events: usize,
 }
 
 /// What an endpoint's user may still do.
@@ -134,8 +138,8 @@ impl State {
         self.socket.as_ref()
     }
 
-    pub(crate) fn timer(&self) -> &Timer {
-        &self.timer
+    pub(crate) fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     pub(crate) fn inbox(&mut self) -> &mut Inbox {
@@ -143,10 +147,7 @@ impl State {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        Metrics {
-            stats: self.driver.core().stats().clone(),
-            view: self.driver.core().view(),
-        }
+        Metrics { stats: self.driver.core().stats().clone(), view: self.driver.core().view() }
     }
 
     pub(crate) fn peer(&self, peer: SocketAddr) -> Option<PeerView> {
@@ -166,7 +167,7 @@ impl State {
         match &self.task {
             Some(task) => task.wake_by_ref(),
             // If it cannot be set, whoever drives the endpoint finds out at its next turn.
-            None => drop(self.timer.arm(now, now)),
+            None => drop(self.timer.ring(now)),
         }
     }
 
@@ -179,10 +180,7 @@ impl State {
         waker: Option<&Waker>,
     ) -> Result<RpcId, Error> {
         let now = self.driver.now();
-        let rpc = self
-            .driver
-            .request(now, peer, message, options)
-            .map_err(|error| self.explain(error))?;
+        let rpc = self.driver.request(now, peer, message, options).map_err(|error| self.explain(error))?;
         self.calls.insert(rpc, waker.cloned());
         if self.deferred.is_none() && self.task.is_some() && self.calls.len() >= CROWD {
             self.deferred = Some(now);
@@ -194,11 +192,7 @@ impl State {
     }
 
     /// The outcome of a call; if there is none yet, `waker` is woken when there is.
-    pub(crate) fn outcome(
-        &mut self,
-        rpc: RpcId,
-        waker: Option<&Waker>,
-    ) -> Option<Result<Bytes, Error>> {
+    pub(crate) fn outcome(&mut self, rpc: RpcId, waker: Option<&Waker>) -> Option<Result<Bytes, Error>> {
         let result = self.calls.fetch(rpc, waker)?;
         Some(result.map_err(|error| self.explain(error.into())))
     }
@@ -214,10 +208,7 @@ impl State {
 
     pub(crate) fn respond(&mut self, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
         let now = self.driver.now();
-        let answered = self
-            .driver
-            .respond(now, rpc, message)
-            .map_err(|error| self.explain(error));
+        let answered = self.driver.respond(now, rpc, message).map_err(|error| self.explain(error));
         self.push_out(now);
         answered
     }
@@ -246,11 +237,10 @@ impl State {
 
     /// Sends what a command produced: now, or in the driver task's turn if that is about to come.
     fn push_out(&mut self, now: Instant) {
-        if self
-            .deferred
-            .is_some_and(|since| now.saturating_since(since) < MAX_DEFERRAL)
-        {
-            return;
+        match &mut self.deferred {
+            Some(since) if now.saturating_since(*since) < MAX_DEFERRAL => return,
+            Some(since) => *since = now,
+            None => {}
         }
         if let Err(error) = self.driver.flush(now).and_then(|()| self.arm(now)) {
             self.failure.get_or_insert(Arc::new(error));
@@ -261,61 +251,54 @@ impl State {
     }
 
     /// One round of driving: receives a batch if the socket may be `readable`, does what is due, tells who waits,
-    /// sends. Returns how much was received.
-    pub(crate) fn turn(&mut self, readable: bool, wakes: &mut Vec<Waker>) -> usize {
+    /// sends.
+    pub(crate) fn turn(&mut self, readable: bool, wakes: &mut Vec<Waker>) -> Turn {
         if self.is_closed() {
-            return 0;
+            return Turn::default();
         }
         self.deferred = None;
         let now = self.driver.now();
-        self.timer.settle(now);
+        let rang = self.timer.settle(now);
+        let sent = self.driver.sent();
         let result = self.try_turn(now, readable, wakes);
+        if rang && let Ok(Turn { received: 0, events }) = result {
+            self.timer.note(events > 0 || self.driver.sent() > sent);
+        }
         if let Some(error) = self.failure.clone().or(result.as_ref().err().cloned()) {
             tracing::error!(%error, "the socket failed");
             self.failure = Some(error);
             self.close(wakes);
         }
-        result.unwrap_or(0)
+        result.unwrap_or_default()
     }
 
-    fn try_turn(
-        &mut self,
-        now: Instant,
-        readable: bool,
-        wakes: &mut Vec<Waker>,
-    ) -> Result<usize, Arc<io::Error>> {
-        let received = if readable {
-            self.driver.receive(now)?
-        } else {
-            0
-        };
+    fn try_turn(&mut self, now: Instant, readable: bool, wakes: &mut Vec<Waker>) -> Result<Turn, Arc<io::Error>> {
+        let received = if readable { self.driver.receive(now)? } else { 0 };
         self.driver.expire(now);
-        self.dispatch(now, wakes);
+        let events = self.dispatch(now, wakes);
         self.driver.flush(now)?;
         if self.is_drained(now) {
             wakes.append(&mut self.ending);
         }
         self.arm(now)?;
-        Ok(received)
+        Ok(Turn { received, events })
     }
 
-    fn dispatch(&mut self, now: Instant, wakes: &mut Vec<Waker>) {
+    fn dispatch(&mut self, now: Instant, wakes: &mut Vec<Waker>) -> usize {
+        let mut events = 0;
         while let Some(event) = self.driver.next_event() {
             match event {
                 Event::Response { rpc, result } => {
-                    wakes.extend(
-                        self.calls
-                            .end(rpc, result.map(|message| message.into_bytes())),
-                    );
+                    wakes.extend(self.calls.end(rpc, result.map(|message| message.into_bytes())));
                 }
-                Event::Request { rpc, message } => {
-                    match self.inbox.offer(rpc, message.into_bytes()) {
-                        Ok(waker) => wakes.extend(waker),
-                        Err(rpc) => self.driver.reject(now, rpc),
-                    }
-                }
+                Event::Request { rpc, message } => match self.inbox.offer(rpc, message.into_bytes()) {
+                    Ok(waker) => wakes.extend(waker),
+                    Err(rpc) => self.driver.reject(now, rpc),
+                },
             }
+            events += 1;
         }
+        events
     }
 
     fn arm(&mut self, now: Instant) -> io::Result<()> {

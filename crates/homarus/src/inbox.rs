@@ -43,11 +43,7 @@ impl Inbox {
     }
 
     /// Adds a request and returns whom to wake, or the request if nobody will ever take it.
-    pub(crate) fn offer(
-        &mut self,
-        rpc: IncomingRpc,
-        message: Bytes,
-    ) -> Result<Option<Waker>, IncomingRpc> {
+    pub(crate) fn offer(&mut self, rpc: IncomingRpc, message: Bytes) -> Result<Option<Waker>, IncomingRpc> {
         let nobody = self.receivers == 0 && (self.opened || self.queue.len() >= BACKLOG);
         if self.ended || nobody {
             return Err(rpc);
@@ -56,13 +52,14 @@ impl Inbox {
         Ok(self.waiting.pop_front().map(|(_, waker)| waker))
     }
 
+    /// The next request, if one is there.
+    pub(crate) fn next(&mut self) -> Option<Arrival> {
+        self.queue.pop_front()
+    }
+
     /// The next request, `Some(None)` if there will be none any more, `None` if there is none yet: then `waker` is
     /// woken by the next one. `ticket` remembers the place in the queue of those who wait.
-    pub(crate) fn take(
-        &mut self,
-        ticket: &mut Option<u64>,
-        waker: Option<&Waker>,
-    ) -> Option<Option<Arrival>> {
+    pub(crate) fn take(&mut self, ticket: &mut Option<u64>, waker: Option<&Waker>) -> Option<Option<Arrival>> {
         let next = self.queue.pop_front();
         if next.is_some() || self.ended {
             self.forget(ticket);
@@ -117,10 +114,6 @@ impl Inbox {
     }
 
     fn abandoned(&mut self) -> VecDeque<Arrival> {
-        if self.receivers == 0 {
-            std::mem::take(&mut self.queue)
-        } else {
-            VecDeque::new()
-        }
+        if self.receivers == 0 { std::mem::take(&mut self.queue) } else { VecDeque::new() }
     }
 }

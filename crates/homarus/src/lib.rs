@@ -63,8 +63,7 @@ pub use bytes::Bytes;
 pub use error::Error;
 pub use homarus_io::{PacketIo, UdpConfig};
 pub use homarus_proto::{
-    CallOptions, Config, ConfigError, Framing, PeerView, RpcError, SendError, Stats, Unreachable,
-    View,
+    CallOptions, Config, ConfigError, Framing, PeerView, RpcError, SendError, Stats, Unreachable, View,
 };
 pub use message::IntoMessage;
 pub use metrics::Metrics;

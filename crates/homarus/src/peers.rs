@@ -13,11 +13,7 @@ pub(crate) struct KnownPeers {
 
 impl KnownPeers {
     pub(crate) fn new(limit: usize) -> Self {
-        KnownPeers {
-            last: None,
-            all: HashSet::default(),
-            limit,
-        }
+        KnownPeers { last: None, all: HashSet::default(), limit }
     }
 
     /// Whether this peer is met for the first time, or again after so many others that the core may have

@@ -20,12 +20,7 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn new(endpoint: Arc<Handle>, rpc: IncomingRpc, message: Bytes) -> Self {
-        Request {
-            endpoint,
-            client: rpc.client(),
-            rpc: Some(rpc),
-            message,
-        }
+        Request { endpoint, client: rpc.client(), rpc: Some(rpc), message }
     }
 
     /// The contents of the request.
@@ -63,9 +58,6 @@ impl Drop for Request {
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
-            .field("client", &self.client)
-            .field("length", &self.message.len())
-            .finish()
+        f.debug_struct("Request").field("client", &self.client).field("length", &self.message.len()).finish()
     }
 }

@@ -1,30 +1,36 @@
 use homarus_proto::Instant;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Most that the timer lags behind what the core asks for.
+const MAX_SLACK: Duration = Duration::from_micros(200);
+/// Lag after the first ring in vain.
+const MIN_SLACK: Duration = Duration::from_micros(10);
 
 /// A timer that whoever drives the endpoint waits for next to the socket.
 ///
 /// The runtime's own timers tick in milliseconds, too coarse for round trips of microseconds. Setting this one
-/// costs a system call, so it is only ever moved earlier: after an early ring the driver finds nothing due and
-/// sets it again, which happens a few hundred times a second at most, not once per message.
+/// costs a system call, so it is only ever moved earlier. Most of what it is set for, such as asking for a response
+/// again, is no longer needed when the time comes. So each ring in vain lets the next one lag, and one that was needed
+/// makes the timer precise again.
 pub(crate) struct Timer {
     fd: Arc<OwnedFd>,
     armed: Instant,
+    /// Whether the timer may be readable because it rang and was not set again.
+    rung: bool,
+    slack: Duration,
 }
 
 impl Timer {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Timer {
-            fd: Arc::new(fd),
-            armed: Instant::FAR_FUTURE,
-        })
+        Ok(Timer { fd: Arc::new(fd), armed: Instant::FAR_FUTURE, rung: false, slack: Duration::ZERO })
     }
 
     /// What becomes readable when the timer rings.
@@ -32,41 +38,56 @@ impl Timer {
         &self.fd
     }
 
-    /// Makes the timer ring at `at` or earlier.
-    pub(crate) fn arm(&mut self, now: Instant, at: Instant) -> io::Result<()> {
-        if at >= self.armed {
-            return Ok(());
-        }
+    /// Makes the timer ring soon after `due`.
+    pub(crate) fn arm(&mut self, now: Instant, due: Instant) -> io::Result<()> {
+        let at = due.max(now + self.slack);
+        if at < self.armed { self.set(now, at) } else { Ok(()) }
+    }
+
+    /// Makes the timer ring at once.
+    pub(crate) fn ring(&mut self, now: Instant) -> io::Result<()> {
+        self.set(now, now)
+    }
+
+    fn set(&mut self, now: Instant, at: Instant) -> io::Result<()> {
         // Zero would disarm it.
         let wait = at.saturating_since(now).as_nanos().max(1);
-        let value = Timespec {
-            tv_sec: (wait / 1_000_000_000) as i64,
-            tv_nsec: (wait % 1_000_000_000) as i64,
-        };
-        let once = Itimerspec {
-            it_interval: Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
-            it_value: value,
-        };
+        let value = Timespec { tv_sec: (wait / 1_000_000_000) as i64, tv_nsec: (wait % 1_000_000_000) as i64 };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &once)?;
         self.armed = at;
+        self.rung = false;
         Ok(())
     }
 
-    /// Notes that the time `now` has come: a timer armed for it has rung.
-    pub(crate) fn settle(&mut self, now: Instant) {
-        if now >= self.armed {
+    /// Notes that the time `now` has come, and returns whether the timer has rung.
+    pub(crate) fn settle(&mut self, now: Instant) -> bool {
+        let rings = now >= self.armed;
+        if rings {
             self.armed = Instant::FAR_FUTURE;
+            self.rung = true;
+        }
+        rings
+    }
+
+    /// Notes whether there was anything to do when it last rang.
+    pub(crate) fn note(&mut self, needed: bool) {
+        self.slack = if needed { Duration::ZERO } else { (self.slack * 2).clamp(MIN_SLACK, MAX_SLACK) };
+    }
+
+    /// Notes that the timer is readable.
+    pub(crate) fn note_readable(&mut self) {
+        self.rung = true;
+    }
+
+    /// Stops the timer from being readable because of a ring that has been heard.
+    pub(crate) fn silence(&mut self) {
+        if self.rung {
+            // Nothing to read means that it has not really rung yet; then it will be noted again.
+            let _ = rustix::io::read(&self.fd, &mut [0; 8]);
+            self.rung = false;
         }
     }
-}
-
-/// Stops a timer from being readable because of an earlier ring.
-pub(crate) fn silence(timer: &OwnedFd) {
-    // Nothing to read means that it was set again since it rang, which is just as well.
-    let _ = rustix::io::read(timer, &mut [0; 8]);
 }
 
 #[cfg(test)]
@@ -75,14 +96,8 @@ mod tests {
     use std::time::Duration;
 
     fn is_readable(timer: &Timer) -> bool {
-        let mut fds = [rustix::event::PollFd::new(
-            &timer.fd,
-            rustix::event::PollFlags::IN,
-        )];
-        let wait = Timespec {
-            tv_sec: 5,
-            tv_nsec: 0,
-        };
+        let mut fds = [rustix::event::PollFd::new(&timer.fd, rustix::event::PollFlags::IN)];
+        let wait = Timespec { tv_sec: 5, tv_nsec: 0 };
         rustix::event::poll(&mut fds, Some(&wait)).expect("poll") == 1
     }
 
@@ -92,8 +107,9 @@ mod tests {
         let at = Instant::ZERO + Duration::from_micros(50);
         timer.arm(Instant::ZERO, at).expect("arm");
         assert!(is_readable(&timer));
-        silence(&timer.fd);
-        timer.settle(at);
+        assert!(timer.settle(at));
+        timer.silence();
+        assert!(!timer.rung);
         assert_eq!(timer.armed, Instant::FAR_FUTURE);
     }
 
@@ -106,16 +122,29 @@ mod tests {
         assert_eq!(timer.armed, at(20));
         timer.arm(Instant::ZERO, at(10)).expect("arm");
         assert_eq!(timer.armed, at(10));
-        timer.settle(at(9));
+        assert!(!timer.settle(at(9)));
         assert_eq!(timer.armed, at(10));
+    }
+
+    #[test]
+    fn lags_after_rings_in_vain_until_one_was_needed() {
+        let mut timer = Timer::new().expect("timer");
+        let now = Instant::ZERO + Duration::from_millis(1);
+        for _ in 0..20 {
+            timer.note(false);
+        }
+        timer.arm(now, now).expect("arm");
+        assert_eq!(timer.armed, now + MAX_SLACK);
+        assert!(timer.settle(now + MAX_SLACK));
+        timer.note(true);
+        timer.arm(now, now).expect("arm");
+        assert_eq!(timer.armed, now);
     }
 
     #[test]
     fn a_time_that_has_passed_rings_at_once() {
         let mut timer = Timer::new().expect("timer");
-        timer
-            .arm(Instant::ZERO + Duration::from_secs(1), Instant::ZERO)
-            .expect("arm");
+        timer.arm(Instant::ZERO + Duration::from_secs(1), Instant::ZERO).expect("arm");
         assert!(is_readable(&timer));
     }
 }

@@ -27,22 +27,12 @@ fn echo_server(threads: usize) -> (Endpoint, SocketAddr) {
 
 #[test]
 fn contents_come_back_whatever_their_length_and_however_one_waits() {
-    for spin in [
-        Spin::Never,
-        Spin::For(Duration::from_micros(50)),
-        Spin::Always,
-    ] {
+    for spin in [Spin::Never, Spin::For(Duration::from_micros(50)), Spin::Always] {
         let (server, addr) = echo_server(1);
-        let client = Endpoint::builder()
-            .spin(spin)
-            .bind_blocking(LOCAL)
-            .expect("bind");
+        let client = Endpoint::builder().spin(spin).bind_blocking(LOCAL).expect("bind");
         for len in [0, 1, 1424, 40_001, 1_000_000] {
             let sent = pattern(len, len as u64);
-            assert!(
-                client.call(addr, &sent).expect("call") == sent,
-                "{len} bytes, {spin:?}"
-            );
+            assert!(client.call(addr, &sent).expect("call") == sent, "{len} bytes, {spin:?}");
         }
         server.close();
     }
@@ -61,11 +51,7 @@ fn twenty_megabytes() {
 fn many_threads_share_one_client() {
     for spin in [Spin::Never, Spin::default(), Spin::Always] {
         let (server, addr) = echo_server(2);
-        let client = Endpoint::builder()
-            .spin(spin)
-            .bind_blocking(LOCAL)
-            .expect("bind")
-            .client(addr);
+        let client = Endpoint::builder().spin(spin).bind_blocking(LOCAL).expect("bind").client(addr);
         thread::scope(|scope| {
             for seed in 0..16 {
                 let client = client.clone();
@@ -94,52 +80,29 @@ fn one_endpoint_is_client_and_server() {
         });
     });
     let client = Endpoint::bind(LOCAL).expect("bind");
-    assert_eq!(
-        &client.call(relay.local_addr(), "through").expect("call")[..],
-        b"through"
-    );
+    assert_eq!(&client.call(relay.local_addr(), "through").expect("call")[..], b"through");
     relay.close();
     echo_server.close();
 }
 
 #[test]
 fn a_closed_port_and_a_dead_peer_are_reported() {
-    let config = Config {
-        dead_after: Duration::from_millis(300),
-        ..Config::default()
-    };
-    let client = Endpoint::builder()
-        .config(config)
-        .bind_blocking(LOCAL)
-        .expect("bind");
-    let closed = UdpSocket::bind(LOCAL)
-        .expect("bind")
-        .local_addr()
-        .expect("address");
+    let config = Config { dead_after: Duration::from_millis(300), ..Config::default() };
+    let client = Endpoint::builder().config(config).bind_blocking(LOCAL).expect("bind");
+    let closed = UdpSocket::bind(LOCAL).expect("bind").local_addr().expect("address");
     let error = client.call(closed, "anybody?").expect_err("nobody");
-    assert!(
-        matches!(error, Error::Rpc(RpcError::Unreachable(_))),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Rpc(RpcError::Unreachable(_))), "{error:?}");
 
     let dead = UdpSocket::bind(LOCAL).expect("bind");
-    let error = client
-        .call(dead.local_addr().expect("address"), "hello?")
-        .expect_err("dead");
-    assert!(
-        matches!(error, Error::Rpc(RpcError::PeerDead { .. })),
-        "{error:?}"
-    );
+    let error = client.call(dead.local_addr().expect("address"), "hello?").expect_err("dead");
+    assert!(matches!(error, Error::Rpc(RpcError::PeerDead { .. })), "{error:?}");
 }
 
 #[test]
 fn a_deadline_shorter_than_what_the_leader_sleeps_for() {
     let server = Endpoint::bind(LOCAL).expect("bind");
     let addr = server.local_addr();
-    let client = Endpoint::builder()
-        .spin(Spin::Never)
-        .bind_blocking(LOCAL)
-        .expect("bind");
+    let client = Endpoint::builder().spin(Spin::Never).bind_blocking(LOCAL).expect("bind");
     let gate = &Gate::default();
     thread::scope(|scope| {
         // Leads, asleep, for longer than the other may wait.
@@ -157,18 +120,11 @@ fn a_deadline_shorter_than_what_the_leader_sleeps_for() {
             drop(serving.shutdown(Duration::from_secs(20)));
         });
         from_server.recv().expect("receive");
-        let options = CallOptions {
-            deadline: Some(Duration::from_millis(30)),
-        };
-        let error = client
-            .call_with(addr, "hasty", options)
-            .expect_err("deadline");
+        let options = CallOptions { deadline: Some(Duration::from_millis(30)) };
+        let error = client.call_with(addr, "hasty", options).expect_err("deadline");
         assert!(matches!(error, Error::Rpc(_)), "{error:?}");
         gate.open();
-        assert_eq!(
-            &patient.join().expect("thread").expect("call")[..],
-            b"at last"
-        );
+        assert_eq!(&patient.join().expect("thread").expect("call")[..], b"at last");
     });
 }
 
@@ -177,19 +133,14 @@ fn closing_wakes_everybody() {
     let server = Endpoint::bind(LOCAL).expect("bind");
     let client = Endpoint::bind(LOCAL).expect("bind");
     thread::scope(|scope| {
-        let waiting: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| server.recv().is_none()))
-            .collect();
+        let waiting: Vec<_> = (0..4).map(|_| scope.spawn(|| server.recv().is_none())).collect();
         thread::sleep(Duration::from_millis(50));
         server.close();
         for waiter in waiting {
             assert!(waiter.join().expect("thread"));
         }
     });
-    assert!(matches!(
-        server.call(client.local_addr(), "x"),
-        Err(Error::Closed)
-    ));
+    assert!(matches!(server.call(client.local_addr(), "x"), Err(Error::Closed)));
 }
 
 #[test]
@@ -198,9 +149,7 @@ fn closing_ends_the_calls_of_all_threads() {
     let addr = silent.local_addr().expect("address");
     let client = Endpoint::bind(LOCAL).expect("bind");
     thread::scope(|scope| {
-        let calls: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| client.call(addr, "hello?")))
-            .collect();
+        let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| client.call(addr, "hello?"))).collect();
         eventually_blocking("all wait", || client.metrics().view.client_rpcs == 8);
         client.close();
         for call in calls {

@@ -17,11 +17,7 @@ fn contents_come_back_whatever_their_length() {
         for len in [0, 1, 100, 1424, 1425, 40_000, 40_001, 1_000_000, 20_000_000] {
             let sent = pattern(len, len as u64);
             let got = client.call(addr, &sent).await.expect("call");
-            assert!(
-                got == sent,
-                "{len} bytes came back changed, or {} of them",
-                got.len()
-            );
+            assert!(got == sent, "{len} bytes came back changed, or {} of them", got.len());
         }
     });
 }
@@ -60,10 +56,7 @@ fn one_endpoint_is_client_and_server() {
             }
         });
         let client = Endpoint::bind(LOCAL).await.expect("bind");
-        let answer = client
-            .call(relay.local_addr(), "through")
-            .await
-            .expect("call");
+        let answer = client.call(relay.local_addr(), "through").await.expect("call");
         assert_eq!(&answer[..], b"through");
         // And it can call itself.
         let own = relay.call(relay.local_addr(), "self").await.expect("call");
@@ -102,16 +95,11 @@ fn ipv6_and_mapped_addresses() {
         serve(&server, echo);
         let client = Endpoint::bind("[::]:0").await.expect("bind");
         let sent = pattern(100_000, 6);
-        assert_eq!(
-            client.call(server.local_addr(), &sent).await.expect("call"),
-            sent
-        );
+        assert_eq!(client.call(server.local_addr(), &sent).await.expect("call"), sent);
 
         let (_v4, v4_addr) = echo_server().await;
         assert_eq!(client.call(v4_addr, &sent).await.expect("call"), sent);
-        let mapped = format!("[::ffff:127.0.0.1]:{}", v4_addr.port())
-            .parse()
-            .expect("address");
+        let mapped = format!("[::ffff:127.0.0.1]:{}", v4_addr.port()).parse().expect("address");
         assert_eq!(client.call(mapped, &sent).await.expect("call"), sent);
     });
 }
@@ -122,10 +110,7 @@ fn an_address_that_cannot_be_called_is_refused() {
         let client = Endpoint::bind(LOCAL).await.expect("bind");
         for peer in ["[::1]:4000", "127.0.0.1:0", "0.0.0.0:4000"] {
             let peer = peer.parse().expect("address");
-            assert!(
-                matches!(client.call(peer, "x").await, Err(Error::Peer { .. })),
-                "{peer}"
-            );
+            assert!(matches!(client.call(peer, "x").await, Err(Error::Peer { .. })), "{peer}");
         }
         assert_eq!(client.metrics().view.client_rpcs, 0);
     });
@@ -144,10 +129,7 @@ fn dropping_a_call_ends_it_on_both_sides() {
         };
         assert_eq!(client.metrics().view.client_rpcs, 0);
         drop(request);
-        eventually("the server forgets the RPC", || {
-            server.metrics().view.server_rpcs == 0
-        })
-        .await;
+        eventually("the server forgets the RPC", || server.metrics().view.server_rpcs == 0).await;
 
         // Cancelled before its request was ever executed, and answered after that.
         let late = tokio::spawn({
@@ -159,10 +141,7 @@ fn dropping_a_call_ends_it_on_both_sides() {
         late.abort();
         assert!(late.await.expect_err("aborted").is_cancelled());
         drop(request.respond("too late"));
-        eventually("the server forgets the answer", || {
-            server.metrics().view.server_rpcs == 0
-        })
-        .await;
+        eventually("the server forgets the answer", || server.metrics().view.server_rpcs == 0).await;
         // Both still work.
         let answer = async { requests.recv().await.expect("request").respond("next") };
         let (got, answered) = tokio::join!(client.call(server.local_addr(), ()), answer);
@@ -175,36 +154,14 @@ fn dropping_a_call_ends_it_on_both_sides() {
 fn one_byte_over_the_limit_is_refused() {
     run(async {
         let (_server, addr) = echo_server().await;
-        let config = Config {
-            max_message_len: 1000,
-            ..Config::default()
-        };
-        let client = Endpoint::builder()
-            .config(config)
-            .bind(LOCAL)
-            .await
-            .expect("bind");
-        let error = client
-            .call(addr, vec![0; 1001])
-            .await
-            .expect_err("too long");
-        assert!(
-            matches!(
-                error,
-                Error::Send(SendError::TooLong {
-                    length: 1001,
-                    limit: 1000
-                })
-            ),
-            "{error:?}"
-        );
+        let config = Config { max_message_len: 1000, ..Config::default() };
+        let client = Endpoint::builder().config(config).bind(LOCAL).await.expect("bind");
+        let error = client.call(addr, vec![0; 1001]).await.expect_err("too long");
+        assert!(matches!(error, Error::Send(SendError::TooLong { length: 1001, limit: 1000 })), "{error:?}");
         assert!(error.to_string().contains("max_message_len"), "{error}");
         assert!(error.is_unexecuted());
         assert_eq!(client.metrics().view.client_rpcs, 0);
-        assert_eq!(
-            client.call(addr, vec![7; 1000]).await.expect("call").len(),
-            1000
-        );
+        assert_eq!(client.call(addr, vec![7; 1000]).await.expect("call").len(), 1000);
     });
 }
 
@@ -212,27 +169,11 @@ fn one_byte_over_the_limit_is_refused() {
 fn a_response_over_the_limit_is_refused() {
     run(async {
         let server = Endpoint::bind(LOCAL).await.expect("bind");
-        serve(
-            &server,
-            |request| async move { request.respond(vec![1; 5000]) },
-        );
-        let config = Config {
-            max_message_len: 1000,
-            ..Config::default()
-        };
-        let client = Endpoint::builder()
-            .config(config)
-            .bind(LOCAL)
-            .await
-            .expect("bind");
-        let error = client
-            .call(server.local_addr(), "short")
-            .await
-            .expect_err("too long");
-        let too_long = Error::Rpc(RpcError::ResponseTooLong {
-            length: 5000,
-            limit: 1000,
-        });
+        serve(&server, |request| async move { request.respond(vec![1; 5000]) });
+        let config = Config { max_message_len: 1000, ..Config::default() };
+        let client = Endpoint::builder().config(config).bind(LOCAL).await.expect("bind");
+        let error = client.call(server.local_addr(), "short").await.expect_err("too long");
+        let too_long = Error::Rpc(RpcError::ResponseTooLong { length: 5000, limit: 1000 });
         assert_eq!(error.to_string(), too_long.to_string());
     });
 }
@@ -260,12 +201,7 @@ fn a_deadline_ends_a_call_that_nobody_answers() {
         let call = client.call_with(server.local_addr(), "slow", CallOptions { deadline });
         let (result, request) = tokio::join!(call, requests.recv());
         assert!(
-            matches!(
-                result,
-                Err(Error::Rpc(
-                    RpcError::Deadline { .. } | RpcError::ServerBusy { .. }
-                ))
-            ),
+            matches!(result, Err(Error::Rpc(RpcError::Deadline { .. } | RpcError::ServerBusy { .. }))),
             "{result:?}"
         );
         drop(request);
@@ -286,10 +222,7 @@ fn handlers_are_bounded_and_their_panics_contained() {
                 .serve_with(options, move |request| {
                     let (running, most) = (Arc::clone(&counter), Arc::clone(&peak));
                     async move {
-                        most.fetch_max(
-                            running.fetch_add(1, Ordering::SeqCst) + 1,
-                            Ordering::SeqCst,
-                        );
+                        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         tokio::time::sleep(Duration::from_millis(2)).await;
                         running.fetch_sub(1, Ordering::SeqCst);
                         assert_ne!(&request.message()[..], b"panic", "as the test wants");
@@ -298,17 +231,9 @@ fn handlers_are_bounded_and_their_panics_contained() {
                 })
                 .await;
         });
-        let client = Endpoint::bind(LOCAL)
-            .await
-            .expect("bind")
-            .client(server.local_addr());
+        let client = Endpoint::bind(LOCAL).await.expect("bind").client(server.local_addr());
         let deadline = Some(Duration::from_secs(5));
-        assert!(
-            client
-                .call_with("panic", CallOptions { deadline })
-                .await
-                .is_err()
-        );
+        assert!(client.call_with("panic", CallOptions { deadline }).await.is_err());
         let mut calls = JoinSet::new();
         for _ in 0..50 {
             let client = client.clone();
@@ -330,10 +255,7 @@ fn requests_wait_for_whoever_serves_them_first() {
             let addr = server.local_addr();
             async move { client.call(addr, "early").await }
         });
-        eventually("the request is there", || {
-            server.metrics().view.server_rpcs == 1
-        })
-        .await;
+        eventually("the request is there", || server.metrics().view.server_rpcs == 1).await;
         serve(&server, echo);
         assert_eq!(&call.await.expect("task").expect("call")[..], b"early");
     });

@@ -29,17 +29,11 @@ fn closing_with_a_hundred_calls_open_ends_them_all() {
         }
         assert_eq!(client.metrics().view.client_rpcs, 0);
         client.closed().await;
-        assert!(matches!(
-            client.call(server.local_addr(), "x").await,
-            Err(Error::Closed)
-        ));
+        assert!(matches!(client.call(server.local_addr(), "x").await, Err(Error::Closed)));
 
         // The server was told: it holds nothing for a client that is gone.
         drop(held);
-        eventually("the server forgets them", || {
-            server.metrics().view.server_rpcs == 0
-        })
-        .await;
+        eventually("the server forgets them", || server.metrics().view.server_rpcs == 0).await;
     });
 }
 
@@ -58,13 +52,7 @@ fn a_closing_server_tells_its_clients() {
         assert!(requests.recv().await.is_none());
         assert!(matches!(request.respond("late"), Err(Error::Closed)));
         let error = call.await.expect("task").expect_err("no answer");
-        assert!(
-            matches!(
-                error,
-                Error::Rpc(RpcError::Dropped | RpcError::Unreachable(_))
-            ),
-            "{error:?}"
-        );
+        assert!(matches!(error, Error::Rpc(RpcError::Dropped | RpcError::Unreachable(_))), "{error:?}");
     });
 }
 
@@ -82,14 +70,8 @@ fn a_graceful_shutdown_answers_what_is_in_flight() {
             let client = client.client(server.local_addr());
             calls.spawn(async move { client.call("work").await });
         }
-        eventually("all are being worked on", || {
-            server.metrics().view.server_rpcs == 20
-        })
-        .await;
-        server
-            .shutdown(Duration::from_secs(20))
-            .await
-            .expect("all was delivered");
+        eventually("all are being worked on", || server.metrics().view.server_rpcs == 20).await;
+        server.shutdown(Duration::from_secs(20)).await.expect("all was delivered");
         while let Some(ended) = calls.join_next().await {
             assert!(ended.expect("task").expect("an answer") == pattern(200_000, 3));
         }
@@ -108,14 +90,8 @@ fn a_shutdown_does_not_wait_for_ever() {
             async move { client.call("work").await }
         });
         let held = requests.recv().await.expect("request");
-        let error = server
-            .shutdown(Duration::from_millis(20))
-            .await
-            .expect_err("one is held");
-        assert!(
-            matches!(error, Error::ShutdownTimeout { in_flight: 1, .. }),
-            "{error:?}"
-        );
+        let error = server.shutdown(Duration::from_millis(20)).await.expect_err("one is held");
+        assert!(matches!(error, Error::ShutdownTimeout { in_flight: 1, .. }), "{error:?}");
         assert!(call.await.expect("task").is_err());
         drop(held);
     });
@@ -125,14 +101,8 @@ fn a_shutdown_does_not_wait_for_ever() {
 fn an_idle_shutdown_is_immediate() {
     run(async {
         let (server, _) = echo_server().await;
-        server
-            .shutdown(Duration::from_secs(3600))
-            .await
-            .expect("nothing was in flight");
-        server
-            .shutdown(Duration::from_secs(3600))
-            .await
-            .expect("closed already");
+        server.shutdown(Duration::from_secs(3600)).await.expect("nothing was in flight");
+        server.shutdown(Duration::from_secs(3600)).await.expect("closed already");
     });
 }
 
@@ -143,10 +113,7 @@ fn the_last_handle_closes_and_frees_the_port() {
         let addr = endpoint.local_addr();
         let clone = endpoint.clone();
         drop(endpoint);
-        assert!(
-            Endpoint::bind(addr).await.is_err(),
-            "still bound by the clone"
-        );
+        assert!(Endpoint::bind(addr).await.is_err(), "still bound by the clone");
         drop(clone);
         for _ in 0..1000 {
             if Endpoint::bind(addr).await.is_ok() {
@@ -163,10 +130,7 @@ fn calls_end_with_the_runtime_that_drove_them() {
     let (to_runtime, from_test) = oneshot::channel::<()>();
     let (to_test, mut from_runtime) = oneshot::channel();
     let other = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
         runtime.block_on(async {
             let endpoint = Endpoint::bind(LOCAL).await.expect("bind");
             to_test.send(endpoint).expect("send");

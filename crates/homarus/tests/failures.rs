@@ -14,19 +14,13 @@ use tokio::task::JoinSet;
 #[test]
 fn a_closed_port_is_reported() {
     run(async {
-        let closed = UdpSocket::bind(LOCAL)
-            .expect("bind")
-            .local_addr()
-            .expect("address");
+        let closed = UdpSocket::bind(LOCAL).expect("bind").local_addr().expect("address");
         let client = Endpoint::bind(LOCAL).await.expect("bind");
         // Much later than ICMP tells.
         let patient = Config::default().dead_after;
         let started = std::time::Instant::now();
         let error = client.call(closed, "anybody?").await.expect_err("nobody");
-        assert!(
-            matches!(error, Error::Rpc(RpcError::Unreachable(Unreachable::Port))),
-            "{error:?}"
-        );
+        assert!(matches!(error, Error::Rpc(RpcError::Unreachable(Unreachable::Port))), "{error:?}");
         assert!(started.elapsed() < patient);
     });
 }
@@ -36,23 +30,10 @@ fn a_dead_peer_is_given_up() {
     run(async {
         // It has a socket and never reads it.
         let dead = UdpSocket::bind(LOCAL).expect("bind");
-        let config = Config {
-            dead_after: Duration::from_millis(300),
-            ..Config::default()
-        };
-        let client = Endpoint::builder()
-            .config(config)
-            .bind(LOCAL)
-            .await
-            .expect("bind");
-        let error = client
-            .call(dead.local_addr().expect("address"), "hello?")
-            .await
-            .expect_err("dead");
-        assert!(
-            matches!(error, Error::Rpc(RpcError::PeerDead { .. })),
-            "{error:?}"
-        );
+        let config = Config { dead_after: Duration::from_millis(300), ..Config::default() };
+        let client = Endpoint::builder().config(config).bind(LOCAL).await.expect("bind");
+        let error = client.call(dead.local_addr().expect("address"), "hello?").await.expect_err("dead");
+        assert!(matches!(error, Error::Rpc(RpcError::PeerDead { .. })), "{error:?}");
         assert_eq!(client.metrics().view.client_rpcs, 0);
     });
 }
@@ -97,10 +78,7 @@ fn a_server_that_restarts_loses_no_call_silently() {
             assert_eq!(ok + failed, 200);
             answered += ok;
         }
-        assert!(
-            answered > 800,
-            "only {answered} of 1600 calls were answered"
-        );
+        assert!(answered > 800, "only {answered} of 1600 calls were answered");
     });
 }
 
@@ -118,10 +96,7 @@ impl PacketIo for Lossy {
 
     fn send(&mut self, batch: &[Transmit]) -> std::io::Result<usize> {
         for packet in batch {
-            self.dice = self
-                .dice
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let lost = (self.dice >> 33) % 100 < self.percent;
             if !lost {
                 self.io.send(std::slice::from_ref(packet))?;
@@ -150,16 +125,7 @@ impl PacketIo for Lossy {
 fn lossy(seed: u64) -> Endpoint {
     let io = UdpIo::bind(LOCAL.parse().expect("address"), UdpConfig::default()).expect("bind");
     let ready = io.as_fd().try_clone_to_owned().expect("duplicate");
-    Endpoint::builder()
-        .run(
-            Lossy {
-                io,
-                dice: seed,
-                percent: 5,
-            },
-            ready,
-        )
-        .expect("endpoint")
+    Endpoint::builder().run(Lossy { io, dice: seed, percent: 5 }, ready).expect("endpoint")
 }
 
 #[test]

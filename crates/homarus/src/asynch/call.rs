@@ -19,30 +19,14 @@ pub struct Call<'a> {
 }
 
 enum CallState {
-    Unsent {
-        peer: SocketAddr,
-        message: Bytes,
-        options: CallOptions,
-    },
+    Unsent { peer: SocketAddr, message: Bytes, options: CallOptions },
     Sent(RpcId),
     Ended,
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(
-        endpoint: &'a Handle,
-        peer: SocketAddr,
-        message: Bytes,
-        options: CallOptions,
-    ) -> Self {
-        Call {
-            endpoint,
-            state: CallState::Unsent {
-                peer,
-                message,
-                options,
-            },
-        }
+    pub(super) fn new(endpoint: &'a Handle, peer: SocketAddr, message: Bytes, options: CallOptions) -> Self {
+        Call { endpoint, state: CallState::Unsent { peer, message, options } }
     }
 }
 
@@ -51,15 +35,8 @@ impl Future for Call<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match std::mem::replace(&mut self.state, CallState::Ended) {
-            CallState::Unsent {
-                peer,
-                message,
-                options,
-            } => {
-                let rpc = self
-                    .endpoint
-                    .lock()
-                    .call(peer, message, options, Some(cx.waker()))?;
+            CallState::Unsent { peer, message, options } => {
+                let rpc = self.endpoint.lock().call(peer, message, options, Some(cx.waker()))?;
                 self.state = CallState::Sent(rpc);
                 Poll::Pending
             }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 /// Turns in a row without letting other tasks run, as long as none of them has anything to do.
 const TURNS_IN_A_ROW: usize = 16;
-/// Tasks woken in one turn from which on their packets are sent together in the next turn.
+/// Requests and responses told in one turn from which on the packets that they lead to are sent together in the next.
 const BATCH_WORTHWHILE: usize = 2;
 
 /// The one task that drives an endpoint: it receives, lets timers ring and sends what callers left to it.
@@ -37,16 +37,11 @@ impl DriverTask {
     /// Must be called within a tokio runtime that has I/O enabled.
     pub(super) fn new(hub: Arc<Hub>) -> io::Result<Self> {
         let (socket, timer) = {
-            let state = hub.lock();
+            let mut state = hub.lock();
             (state.socket().cloned(), Arc::clone(state.timer().fd()))
         };
         let ready = Ready::new(socket.ok_or(io::ErrorKind::NotConnected)?, timer)?;
-        Ok(DriverTask {
-            hub,
-            ready: Some(ready),
-            yielded: false,
-            wakes: Vec::new(),
-        })
+        Ok(DriverTask { hub, ready: Some(ready), yielded: false, wakes: Vec::new() })
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Next {
@@ -70,21 +65,17 @@ impl DriverTask {
             Poll::Pending => None,
         };
         // Reports about packets that could not be sent do not always make the socket readable.
-        let received = state.turn(rang || readable.is_some(), &mut self.wakes);
-        let mut next = match (received, readable) {
+        let turn = state.turn(rang || readable.is_some(), &mut self.wakes);
+        let mut next = match (turn.received, readable) {
             (0, Some(mut readable)) => {
                 readable.clear_ready();
                 // Asks again, now to be woken.
-                if ready.poll_readable(cx).is_ready() {
-                    Next::Again
-                } else {
-                    Next::Wait
-                }
+                if ready.poll_readable(cx).is_ready() { Next::Again } else { Next::Wait }
             }
             (0, None) => Next::Wait,
-            _ if self.wakes.is_empty() => Next::Again,
+            _ if turn.events == 0 => Next::Again,
             _ => {
-                if self.wakes.len() >= BATCH_WORTHWHILE {
+                if turn.events >= BATCH_WORTHWHILE {
                     state.defer();
                 }
                 Next::Yield

@@ -49,9 +49,7 @@ impl Endpoint {
     pub(crate) fn spawn(hub: Hub) -> io::Result<Endpoint> {
         let hub = Arc::new(hub);
         tokio::spawn(DriverTask::new(Arc::clone(&hub))?);
-        Ok(Endpoint {
-            handle: Arc::new(Handle::new(hub)),
-        })
+        Ok(Endpoint { handle: Arc::new(Handle::new(hub)) })
     }
 
     /// The address that peers call.
@@ -74,12 +72,7 @@ impl Endpoint {
     }
 
     /// As [`call`](Self::call), with choices such as a deadline.
-    pub fn call_with(
-        &self,
-        peer: SocketAddr,
-        message: impl IntoMessage,
-        options: CallOptions,
-    ) -> Call<'_> {
+    pub fn call_with(&self, peer: SocketAddr, message: impl IntoMessage, options: CallOptions) -> Call<'_> {
         Call::new(&self.handle, peer, message.into_message(), options)
     }
 
@@ -134,10 +127,7 @@ impl Endpoint {
         self.closed().await;
         match in_flight {
             0 => Ok(()),
-            _ => Err(Error::ShutdownTimeout {
-                in_flight,
-                waited: timeout,
-            }),
+            _ => Err(Error::ShutdownTimeout { in_flight, waited: timeout }),
         }
     }
 
@@ -168,8 +158,6 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("local_addr", &self.local_addr())
-            .finish()
+        f.debug_struct("Endpoint").field("local_addr", &self.local_addr()).finish()
     }
 }

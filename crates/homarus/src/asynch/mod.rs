@@ -7,6 +7,7 @@ mod endpoint;
 mod ready;
 mod requests;
 mod serve;
+mod stage;
 
 pub use call::Call;
 pub use client::Client;

@@ -35,10 +35,7 @@ impl Ready {
     }
 
     /// Whether the socket may have something to receive.
-    pub(super) fn poll_readable(
-        &self,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<AsyncFdReadyGuard<'_, Arc<OwnedFd>>>> {
+    pub(super) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<AsyncFdReadyGuard<'_, Arc<OwnedFd>>>> {
         self.socket.poll_read_ready(cx)
     }
 

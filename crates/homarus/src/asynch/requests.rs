@@ -1,6 +1,7 @@
 use crate::Request;
 use crate::handle::Handle;
 use crate::inbox::Arrival;
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -24,12 +25,23 @@ impl Requests {
     ///
     /// Cancel safe: a request is never lost by dropping the future.
     pub async fn recv(&self) -> Option<Request> {
-        let mut place = Place {
-            endpoint: &self.endpoint,
-            ticket: None,
-        };
-        let (rpc, message) = poll_fn(|cx| place.poll(cx)).await?;
-        Some(Request::new(Arc::clone(&self.endpoint), rpc, message))
+        let mut place = Place { endpoint: &self.endpoint, ticket: None };
+        let arrival = poll_fn(|cx| place.poll(cx)).await?;
+        Some(self.request(arrival))
+    }
+
+    /// Appends up to `most` requests to `batch`, at least one unless there will be none any more. Whether there was one.
+    pub(super) async fn recv_many(&self, batch: &mut VecDeque<Request>, most: usize) -> bool {
+        let Some(first) = self.recv().await else { return false };
+        batch.push_back(first);
+        let mut state = self.endpoint.lock();
+        let more = std::iter::from_fn(|| state.inbox().next());
+        batch.extend(more.take(most - 1).map(|arrival| self.request(arrival)));
+        true
+    }
+
+    fn request(&self, (rpc, message): Arrival) -> Request {
+        Request::new(Arc::clone(&self.endpoint), rpc, message)
     }
 }
 
@@ -41,12 +53,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Arrival>> {
-        match self
-            .endpoint
-            .lock()
-            .inbox()
-            .take(&mut self.ticket, Some(cx.waker()))
-        {
+        match self.endpoint.lock().inbox().take(&mut self.ticket, Some(cx.waker())) {
             Some(next) => Poll::Ready(next),
             None => Poll::Pending,
         }
@@ -72,8 +79,6 @@ impl Drop for Requests {
 
 impl fmt::Debug for Requests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Requests")
-            .field("local_addr", &self.endpoint.local_addr())
-            .finish()
+        f.debug_struct("Requests").field("local_addr", &self.endpoint.local_addr()).finish()
     }
 }

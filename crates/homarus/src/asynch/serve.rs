@@ -1,5 +1,7 @@
 use super::requests::Requests;
+use super::stage::Stage;
 use crate::{Error, Request};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -17,27 +19,41 @@ impl Default for ServeOptions {
     }
 }
 
+/// Requests taken at a time.
+const BATCH: usize = 32;
+
 pub(super) async fn serve<H, F>(requests: Requests, options: ServeOptions, handler: H)
 where
     H: Fn(Request) -> F,
     F: Future<Output = Result<(), Error>> + Send + 'static,
 {
-    let concurrency = options
-        .concurrency
-        .clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
+    let concurrency = options.concurrency.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
     let places = Arc::new(Semaphore::new(concurrency));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await
-        && let Some(request) = requests.recv().await
-    {
-        let client = request.client();
-        let answer = handler(request);
-        tokio::spawn(async move {
-            if let Err(error) = answer.await {
-                tracing::debug!(%client, %error, "a request was not answered");
+    let mut batch = VecDeque::with_capacity(BATCH);
+    let mut stage = Stage::new();
+    while requests.recv_many(&mut batch, BATCH).await {
+        stage.enter();
+        while let Some(request) = batch.pop_front() {
+            let Ok(place) = places.acquire().await else { return };
+            if let Some(rest) = stage.run(|| handler(request)).await {
+                place.forget();
+                let place = Place(Arc::clone(&places));
+                tokio::spawn(async move {
+                    rest.run().await;
+                    drop(place);
+                });
             }
-            drop(place);
-        });
+        }
     }
     // All places are free once the last handler has returned.
     drop(places.acquire_many(concurrency as u32).await);
+}
+
+/// A handler's place among those that may run, given back even if it panics.
+struct Place(Arc<Semaphore>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
 }

@@ -33,11 +33,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Endpoint::call`].
-    pub fn call_with(
-        &self,
-        message: impl IntoMessage,
-        options: CallOptions,
-    ) -> Result<Bytes, Error> {
+    pub fn call_with(&self, message: impl IntoMessage, options: CallOptions) -> Result<Bytes, Error> {
         self.endpoint.call_with(self.peer, message, options)
     }
 }

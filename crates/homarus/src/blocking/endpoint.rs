@@ -52,13 +52,7 @@ impl Endpoint {
 
     pub(crate) fn new(hub: Hub, spin: Spin) -> Endpoint {
         let handle = Arc::new(Handle::new(Arc::new(hub)));
-        Endpoint {
-            inner: Arc::new(Inner {
-                handle,
-                leadership: Leadership::default(),
-                spin,
-            }),
-        }
+        Endpoint { inner: Arc::new(Inner { handle, leadership: Leadership::default(), spin }) }
     }
 
     fn wait<'a, T>(
@@ -66,13 +60,7 @@ impl Endpoint {
         state: MutexGuard<'a, State>,
         done: impl FnMut(&mut State, Option<&Waker>) -> Option<T>,
     ) -> T {
-        wait(
-            &self.inner.handle,
-            &self.inner.leadership,
-            self.inner.spin,
-            state,
-            done,
-        )
+        wait(&self.inner.handle, &self.inner.leadership, self.inner.spin, state, done)
     }
 
     /// The address that peers call.
@@ -96,12 +84,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn call_with(
-        &self,
-        peer: SocketAddr,
-        message: impl IntoMessage,
-        options: CallOptions,
-    ) -> Result<Bytes, Error> {
+    pub fn call_with(&self, peer: SocketAddr, message: impl IntoMessage, options: CallOptions) -> Result<Bytes, Error> {
         let message = message.into_message();
         let mut state = self.inner.handle.lock();
         let rpc = state.call(peer, message, options, None)?;
@@ -121,8 +104,7 @@ impl Endpoint {
         let mut state = self.inner.handle.lock();
         state.inbox().open();
         let mut ticket = None;
-        let (rpc, message) =
-            self.wait(state, |state, waker| state.inbox().take(&mut ticket, waker))?;
+        let (rpc, message) = self.wait(state, |state, waker| state.inbox().take(&mut ticket, waker))?;
         Some(Request::new(Arc::clone(&self.inner.handle), rpc, message))
     }
 
@@ -153,10 +135,7 @@ impl Endpoint {
         self.close();
         match in_flight {
             0 => Ok(()),
-            _ => Err(Error::ShutdownTimeout {
-                in_flight,
-                waited: timeout,
-            }),
+            _ => Err(Error::ShutdownTimeout { in_flight, waited: timeout }),
         }
     }
 
@@ -178,8 +157,6 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("local_addr", &self.local_addr())
-            .finish()
+        f.debug_struct("Endpoint").field("local_addr", &self.local_addr()).finish()
     }
 }

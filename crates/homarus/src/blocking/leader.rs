@@ -29,11 +29,7 @@ pub(super) struct Member<'a> {
 
 impl Leadership {
     pub(super) fn enter(&self) -> Member<'_> {
-        Member {
-            leadership: self,
-            leads: false,
-            followed: false,
-        }
+        Member { leadership: self, leads: false, followed: false }
     }
 
     fn lock(&self) -> MutexGuard<'_, Ranks> {
@@ -64,10 +60,7 @@ impl Member<'_> {
         self.followed = true;
         thread::park();
         let own = thread::current().id();
-        self.leadership
-            .lock()
-            .followers
-            .retain(|thread| thread.id() != own);
+        self.leadership.lock().followers.retain(|thread| thread.id() != own);
     }
 }
 
@@ -82,11 +75,7 @@ impl Drop for Member<'_> {
                 ranks.led = false;
             }
             // A follower may have been woken to lead and have found that it need not wait any longer.
-            if ranks.led {
-                None
-            } else {
-                ranks.followers.pop_front()
-            }
+            if ranks.led { None } else { ranks.followers.pop_front() }
         };
         if let Some(next) = next {
             next.unpark();

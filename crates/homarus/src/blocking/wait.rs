@@ -23,10 +23,7 @@ pub(super) fn wait<'a, T>(
 ) -> T {
     let mut member = leadership.enter();
     let mut wakes = Vec::new();
-    let mut active = Activity {
-        since: state.now(),
-        now: true,
-    };
+    let mut active = Activity { since: state.now(), now: true };
     loop {
         let leads = member.leads();
         let waker = if leads { None } else { Some(own_waker()) };
@@ -48,11 +45,16 @@ pub(super) fn wait<'a, T>(
             }
             true
         } else {
-            let readable = sleep(state);
+            let (readable, rang) = sleep(state);
             state = hub.lock();
-            readable
+            if rang {
+                state.timer().note_readable();
+            }
+            // Reports about packets that could not be sent do not always make the socket readable.
+            readable || rang
         };
-        active.note(state.turn(readable, &mut wakes), &state);
+        let turn = state.turn(readable, &mut wakes);
+        active.note(turn.received, &state);
         if !wakes.is_empty() {
             drop(state);
             wakes.drain(..).for_each(Waker::wake);
@@ -96,30 +98,18 @@ fn make_way(hub: &Hub) {
     thread::yield_now();
 }
 
-/// Sleeps until there is something to do and returns whether it may be something to receive.
-fn sleep(state: MutexGuard<'_, State>) -> bool {
-    let Some(socket) = state.socket().cloned() else {
-        return false;
-    };
+/// Sleeps until there is something to do and returns whether there may be something to receive, and whether the timer
+/// has rung.
+fn sleep(mut state: MutexGuard<'_, State>) -> (bool, bool) {
+    let Some(socket) = state.socket().cloned() else { return (false, false) };
+    state.timer().silence();
     let timer = Arc::clone(state.timer().fd());
-    let writable = if state.is_full() {
-        PollFlags::OUT
-    } else {
-        PollFlags::empty()
-    };
+    let writable = if state.is_full() { PollFlags::OUT } else { PollFlags::empty() };
     drop(state);
-    let mut fds = [
-        PollFd::new(&socket, PollFlags::IN | writable),
-        PollFd::new(&timer, PollFlags::IN),
-    ];
-    if poll(&mut fds, None).is_err() {
+    let mut fds = [PollFd::new(&socket, PollFlags::IN | writable), PollFd::new(&timer, PollFlags::IN)];
+    match poll(&mut fds, None) {
+        Ok(_) => (!(fds[0].revents() - PollFlags::OUT).is_empty(), !fds[1].revents().is_empty()),
         // A signal: look at everything and come back.
-        return true;
+        Err(_) => (true, true),
     }
-    let rang = !fds[1].revents().is_empty();
-    if rang {
-        crate::timer::silence(&timer);
-    }
-    // Reports about packets that could not be sent do not always make the socket readable.
-    rang || fds[0].revents() != PollFlags::OUT
 }

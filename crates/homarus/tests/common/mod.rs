@@ -25,16 +25,8 @@ pub fn pattern(len: usize, seed: u64) -> Bytes {
 
 /// Runs `test` on several threads, and fails if it takes much longer than any machine needs.
 pub fn run<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("runtime");
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(60), test)
-            .await
-            .expect("test hangs")
-    })
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("test hangs") })
 }
 
 /// Answers with the request's contents.
