@@ -7,6 +7,7 @@
 mod client;
 mod control;
 mod cpu;
+mod homa;
 mod host;
 mod incast;
 mod load;

@@ -172,9 +172,8 @@ fn idle_base(
     points: &mut Vec<IdlePoint>,
     progress: &mut Progress,
 ) -> Result<BaseLine> {
-    let mut lengths: Vec<u32> = classes.iter().flat_map(|class| [class.least, class.greatest]).collect();
-    let (least, greatest) = (plan.workload.smallest(), plan.workload.largest());
-    lengths.iter_mut().for_each(|length| *length = (*length).clamp(least, greatest));
+    let mut lengths: Vec<u32> = classes.iter().map(|class| class.greatest).collect();
+    lengths.push(plan.workload.smallest());
     lengths.sort_unstable();
     lengths.dedup();
     let server = Target { host: 1, server: 0 };

@@ -3,6 +3,7 @@
 use super::Place;
 use crate::client::Client;
 use crate::control::{Answer, Transport, TransportCounters};
+use crate::homa::Endpoints;
 use crate::tcp;
 use anyhow::Result;
 use std::sync::Arc;
@@ -10,11 +11,8 @@ use std::sync::Arc;
 /// Servers and client of one transport.
 pub(super) struct OpenTransport {
     client: Arc<Client>,
-    servers: Servers,
-}
-
-enum Servers {
-    Tcp { _server: tcp::Server, retransmitted_before: u64 },
+    /// TCP's servers, and what this host had sent again before; homarus has its servers where its client is.
+    tcp: Option<(tcp::Server, u64)>,
 }
 
 impl OpenTransport {
@@ -26,13 +24,17 @@ impl OpenTransport {
         answer: Answer,
     ) -> Result<OpenTransport> {
         match transport {
+            Transport::Homa { incast_optimisation } => {
+                let priorities = place.shape.priorities;
+                let endpoints =
+                    Endpoints::start(place.index, servers, answer, priorities, *incast_optimisation).await?;
+                Ok(OpenTransport { client: Arc::new(Client::Homa(endpoints)), tcp: None })
+            }
             Transport::Tcp { congestion, connections } => {
                 let server = tcp::Server::start(place.index, servers, congestion, answer)?;
                 let client = Arc::new(Client::Tcp(tcp::Client::new(congestion, *connections)));
-                let retransmitted_before = tcp::retransmitted_segments()?;
-                Ok(OpenTransport { client, servers: Servers::Tcp { _server: server, retransmitted_before } })
+                Ok(OpenTransport { client, tcp: Some((server, tcp::retransmitted_segments()?)) })
             }
-            Transport::Homa { .. } => anyhow::bail!("not yet"),
         }
     }
 
@@ -42,11 +44,17 @@ impl OpenTransport {
 
     /// Ends all and tells what was counted.
     pub(super) async fn close(self) -> Result<TransportCounters> {
-        match (&*self.client, &self.servers) {
-            (Client::Tcp(client), Servers::Tcp { retransmitted_before, .. }) => Ok(TransportCounters {
-                retransmitted_packets: tcp::retransmitted_segments()?.saturating_sub(*retransmitted_before),
-                connections: client.connections(),
-            }),
+        match &*self.client {
+            Client::Homa(endpoints) => {
+                Ok(TransportCounters { retransmitted_packets: endpoints.close().await, connections: 0 })
+            }
+            Client::Tcp(client) => {
+                let before = self.tcp.as_ref().map_or(0, |(_, before)| *before);
+                Ok(TransportCounters {
+                    retransmitted_packets: tcp::retransmitted_segments()?.saturating_sub(before),
+                    connections: client.connections(),
+                })
+            }
         }
     }
 }
