@@ -1,5 +1,6 @@
 //! `homarus bench`: what homarus costs beside plain UDP, TCP and other libraries, in one interleaved run.
 
+mod link;
 mod machine;
 mod peers;
 mod plan;
@@ -12,7 +13,9 @@ mod table;
 use crate::{out, sys};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use homarus_lab::{Entered, enter};
 use indicatif::{ProgressBar, ProgressStyle};
+use link::Link;
 use machine::Machine;
 use plan::{Contender, Group, Offloads};
 use quiet::Quiet;
@@ -20,7 +23,6 @@ use record::{Record, Settings, Table};
 use results::{Run, Samples};
 use runner::Runner;
 use std::env;
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -40,6 +42,9 @@ pub(crate) struct BenchArgs {
     /// Milliseconds measured in each trial [default: 700, with --quick 250]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     measure: Option<u64>,
+    /// Between two network namespaces with a veth pair, with offloads on and then off, instead of over loopback
+    #[arg(long)]
+    veth: bool,
     /// Only what has TEXT in its title, such as 'round trip', 'spinning' or '1 MB'
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
@@ -76,7 +81,12 @@ impl BenchArgs {
 
 /// Runs the subcommand.
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
-    let groups = args.groups(Offloads::On)?;
+    args.groups(Offloads::On)?;
+    if args.veth
+        && let Entered::Finished(code) = enter()?
+    {
+        return Ok(code);
+    }
     let cpus = sys::allowed_cpus().context("cannot find out which CPUs this process may use")?;
     let (Some(&client_cpu), Some(&server_cpu)) = (cpus.first(), cpus.get(1).or(cpus.first())) else {
         bail!("this process may use no CPU at all");
@@ -94,15 +104,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     for why in &skipped {
         out::note(why);
     }
-    let runner = Runner { own, peers, client_cpu, server_cpu, listen: (Ipv4Addr::LOCALHOST, 0).into() };
+    let link = if args.veth { Link::veth()? } else { Link::Loopback };
+    let runner = Runner { link, own, peers, client_cpu, server_cpu };
 
-    let used = if client_cpu == server_cpu { vec![client_cpu] } else { vec![client_cpu, server_cpu] };
-    let quiet = Quiet::start(&used)?;
+    let quiet = Quiet::start(if client_cpu == server_cpu { &cpus[..1] } else { &cpus[..2] })?;
     let measures = quiet.measures();
-    let samples = crate::runtime::block_on(measure(&runner, &groups, &settings))?;
+    let tables = crate::runtime::block_on(measure(args, &runner, &settings))?;
     drop(quiet);
 
-    let table = Table { link: "loopback", offloads: Offloads::On, rows: results::rows(&groups, &samples), samples };
     let record = Record {
         schema: record::SCHEMA,
         program: "homarus bench",
@@ -115,7 +124,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         settings,
         quiet: measures,
         skipped,
-        tables: vec![table],
+        tables,
     };
     report(args, &record)
 }
@@ -152,21 +161,46 @@ fn report(args: &BenchArgs, record: &Record) -> Result<ExitCode> {
 fn heading(record: &Record, table: &Table) -> String {
     let Settings { rounds, measure_ms, .. } = record.settings;
     let Machine { cpu, kernel, cpus, .. } = &record.machine;
+    let offloads = match table.offloads {
+        Offloads::On => "on",
+        Offloads::Off => "off",
+    };
     format!(
-        "{}, medians of {rounds} interleaved rounds of {measure_ms} ms; {cpus} CPUs ({cpu}), Linux {kernel}; built from {}\n\n",
+        "{}, offloads {offloads}: medians of {rounds} interleaved rounds of {measure_ms} ms; {cpus} CPUs ({cpu}), Linux {kernel}; built from {}\n\n",
         table.link,
         record.commit.unwrap_or("an unknown commit"),
     )
 }
 
-/// Runs all contenders in turn, round after round, every other round backwards.
-async fn measure(runner: &Runner, groups: &[Group], settings: &Settings) -> Result<Vec<Samples>> {
-    let mut contenders = plan::contenders(groups);
-    if runner.peers.is_none() {
-        contenders.retain(|contender| !contender.is_peer());
+/// Measures everything, a table for each state of the link.
+async fn measure(args: &BenchArgs, runner: &Runner, settings: &Settings) -> Result<Vec<Table>> {
+    let mut planned = Vec::new();
+    for &offloads in runner.link.offloads() {
+        let groups = args.groups(offloads)?;
+        let mut contenders = plan::contenders(&groups);
+        contenders.retain(|contender| runner.peers.is_some() || !contender.is_peer());
+        planned.push((offloads, groups, contenders));
     }
+    let trials: usize = planned.iter().map(|(_, _, contenders)| contenders.len()).sum();
+    let bar = progress(trials as u64 * u64::from(settings.rounds));
+    let mut tables = Vec::new();
+    for (offloads, groups, contenders) in planned {
+        runner.link.set_offloads(offloads)?;
+        let samples = interleave(runner, contenders, settings, &bar).await;
+        tables.push(Table { link: runner.link.name(), offloads, rows: results::rows(&groups, &samples), samples });
+    }
+    bar.finish_and_clear();
+    Ok(tables)
+}
+
+/// Runs all contenders in turn, round after round, every other round backwards.
+async fn interleave(
+    runner: &Runner,
+    contenders: Vec<Contender>,
+    settings: &Settings,
+    bar: &ProgressBar,
+) -> Vec<Samples> {
     let mut samples: Vec<_> = contenders.into_iter().map(|contender| Samples { contender, runs: Vec::new() }).collect();
-    let bar = progress(samples.len() as u64 * u64::from(settings.rounds));
     for round in 0..settings.rounds {
         let count = samples.len();
         for turn in 0..count {
@@ -181,8 +215,7 @@ async fn measure(runner: &Runner, groups: &[Group], settings: &Settings) -> Resu
             bar.inc(1);
         }
     }
-    bar.finish_and_clear();
-    Ok(samples)
+    samples
 }
 
 fn progress(trials: u64) -> ProgressBar {

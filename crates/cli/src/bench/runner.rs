@@ -1,5 +1,6 @@
 //! Runs one trial as a pair of child processes.
 
+use super::link::Link;
 use super::plan::Contender;
 use crate::trial::{Listening, Outcome, Role, Spec};
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Programs and places that trials run in.
 pub(super) struct Runner {
+    /// Between client and server.
+    pub(super) link: Link,
     /// This program.
     pub(super) own: PathBuf,
     /// The program with other libraries, if it was found.
@@ -25,18 +28,16 @@ pub(super) struct Runner {
     pub(super) client_cpu: usize,
     /// CPU of the server.
     pub(super) server_cpu: usize,
-    /// Address that servers listen on.
-    pub(super) listen: SocketAddr,
 }
 
 impl Runner {
     /// Runs one trial, or says why it could not be run.
     pub(super) async fn run(&self, contender: &Contender, spec: &Spec) -> Result<Outcome> {
         if contender.is_alone() {
-            return self.drive(contender, spec, self.listen).await;
+            return self.drive(contender, spec, self.link.listen()).await;
         }
         let mut server =
-            self.command(contender, spec, Role::Serve, self.listen)?.spawn().context("cannot start a server")?;
+            self.command(contender, spec, Role::Serve, self.link.listen())?.spawn().context("cannot start a server")?;
         let listening = self.listening(&mut server).await?;
         let outcome = self.drive(contender, spec, listening).await;
         // Closing its standard input ends it.
@@ -52,11 +53,10 @@ impl Runner {
             true => self.peers.as_ref().context("the program homarus-peers was not found")?,
             false => &self.own,
         };
-        let cpu = match role {
-            Role::Serve => self.server_cpu,
-            Role::Drive => self.client_cpu,
+        let (mut command, cpu) = match role {
+            Role::Serve => (self.link.for_server(program.as_os_str()), self.server_cpu),
+            Role::Drive => (Command::new(program), self.client_cpu),
         };
-        let mut command = Command::new(program);
         if !contender.is_peer() {
             command.arg("bench-trial");
         }
