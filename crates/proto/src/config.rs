@@ -68,7 +68,8 @@ pub struct Config {
     pub max_client_rpcs: usize,
     /// Most requests that this endpoint holds as a server, from the first packet to the ack of the response.
     pub max_server_rpcs: usize,
-    /// Most peers remembered. The one that was idle longest makes room.
+    /// Most peers remembered. One that has been idle makes room, but not within `dead_after` of its last request: late
+    /// duplicates must not be executed again.
     pub max_peers: usize,
     /// Most bytes of incomplete incoming messages, over all of them, each counted with its whole length. Beyond it new
     /// ones are turned away for the time being; a message longer than this is refused for good.

@@ -22,8 +22,7 @@ impl Endpoint {
             self.receive_buffer += message.reserved();
             self.granter.incoming += message.under_way();
         }
-        self.peers[peer].rpcs += 1;
-        self.peers[peer].touched = true;
+        self.peers.begin_rpc(peer);
         self.rpcs.insert(Rpc {
             id,
             peer,
@@ -37,6 +36,7 @@ impl Endpoint {
             backoff: 0,
             only_busy: false,
             known_to_server: false,
+            unknowns: 0,
             incast: false,
             waits_for_turn: false,
             timer: None,
@@ -62,7 +62,7 @@ impl Endpoint {
     pub(super) fn end(&mut self, now: Instant, key: RpcKey) -> Rpc {
         self.leave_queues(key);
         let rpc = self.rpcs.remove(key);
-        self.peers[rpc.peer].rpcs -= 1;
+        self.peers.end_rpc(rpc.peer);
         if self.peers[rpc.peer].resend_turn.is_held_by(key) {
             self.pass_resend_turn(now, rpc.peer);
         }

@@ -30,6 +30,10 @@ impl Finished {
         self.windows[index].insert(number);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
     pub(crate) fn contains(&self, id: u64) -> bool {
         let number = id / 2;
         self.windows.iter().any(|window| window.contains(number))

@@ -5,6 +5,7 @@ use slab::Slab;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Place of a peer in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,9 +18,13 @@ pub(crate) struct Peers {
     by_addr: HashMap<SocketAddr, PeerKey, FixedState>,
     /// The peer found last: packets come in runs from one.
     last: Cell<Option<(SocketAddr, PeerKey)>>,
+    /// Peers without RPCs, which could be forgotten.
+    idle: usize,
     /// Where the search for a peer to forget goes on.
     hand: usize,
     max: usize,
+    /// How long a peer that made requests is remembered after its last packet.
+    remember_for: Duration,
     framing: Framing,
 }
 
@@ -32,8 +37,10 @@ impl Peers {
             peers: Slab::new(),
             by_addr: HashMap::with_hasher(FixedState::with_seed(seed)),
             last: Cell::new(None),
+            idle: 0,
             hand: 0,
             max: config.max_peers,
+            remember_for: config.dead_after,
             framing: config.framing,
         }
     }
@@ -61,22 +68,25 @@ impl Peers {
         if let Some(key) = self.find(addr) {
             return Some(key);
         }
-        if self.peers.len() >= self.max && !self.forget_one() {
+        if self.peers.len() >= self.max && !self.forget_one(now) {
             return None;
         }
         let addr = self.address_of(addr);
         let key = PeerKey(self.peers.insert(Peer::new(addr, config, now)) as u32);
         self.by_addr.insert(addr, key);
+        self.idle += 1;
         Some(key)
     }
 
-    fn forget_one(&mut self) -> bool {
+    fn forget_one(&mut self, now: Instant) -> bool {
         for _ in 0..Peers::LOOKS.max(2 * self.peers.len().min(Peers::LOOKS)) {
             self.hand = (self.hand + 1) % self.peers.capacity().max(1);
             let Some(peer) = self.peers.get_mut(self.hand) else {
                 continue;
             };
-            if peer.rpcs > 0 {
+            // A duplicate of an executed request may still be under way: it must find that out.
+            let remembered = !peer.finished.is_empty() && now.saturating_since(peer.heard) < self.remember_for;
+            if peer.rpcs > 0 || remembered {
                 continue;
             }
             if std::mem::take(&mut peer.touched) {
@@ -85,9 +95,34 @@ impl Peers {
             self.by_addr.remove(&peer.addr);
             self.last.set(None);
             self.peers.remove(self.hand);
+            self.idle -= 1;
             return true;
         }
         false
+    }
+
+    /// Whether there is no room for another peer, nor one that could be forgotten.
+    pub(crate) fn is_full(&self) -> bool {
+        self.peers.len() >= self.max && self.idle == 0
+    }
+
+    /// Notes that an RPC with the peer begins.
+    pub(crate) fn begin_rpc(&mut self, key: PeerKey) {
+        let peer = &mut self[key];
+        peer.touched = true;
+        peer.rpcs += 1;
+        if peer.rpcs == 1 {
+            self.idle -= 1;
+        }
+    }
+
+    /// Notes that an RPC with the peer has ended.
+    pub(crate) fn end_rpc(&mut self, key: PeerKey) {
+        let peer = &mut self[key];
+        peer.rpcs -= 1;
+        if peer.rpcs == 0 {
+            self.idle += 1;
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

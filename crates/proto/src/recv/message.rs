@@ -24,6 +24,8 @@ pub(crate) struct Incoming {
     granted: u32,
     /// The sender has not reacted to repeated RESENDs, so what it was granted does not count as under way.
     pub(crate) stalled: bool,
+    /// Packets of another length since the last that added something.
+    pub(crate) contradictions: u32,
     /// Place among the messages that need grants, if it does.
     pub(crate) rank: Option<GrantRank>,
     /// When a grant last left.
@@ -58,6 +60,7 @@ impl Incoming {
             received: 0,
             granted: incoming.min(length),
             stalled: false,
+            contradictions: 0,
             rank: None,
             granted_at: Instant::ZERO,
             rtt_probe: None,
@@ -134,6 +137,9 @@ impl Incoming {
             })
             .map_err(|_| Discard::NoRoom)?;
         self.received += fresh;
+        if fresh > 0 {
+            self.contradictions = 0;
+        }
         // Data beyond what was allowed tells that the sender may send it all the same.
         self.granted = self.granted.max(end);
         Ok(if fresh == 0 { Accepted::Duplicate } else { Accepted::Fresh { new_gap: offset > old_end } })

@@ -57,6 +57,8 @@ pub(crate) struct Rpc {
     pub(crate) only_busy: bool,
     /// Client: the server has shown that it knows the RPC.
     pub(crate) known_to_server: bool,
+    /// Client: times in a row that the server said it does not know the RPC, after it had shown that it does.
+    pub(crate) unknowns: u8,
     /// Client: the request carries the incast mark. Server: it did, so the response starts small.
     pub(crate) incast: bool,
     /// Waits for its turn to ask the peer for retransmission.
@@ -115,6 +117,7 @@ impl Rpc {
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.asked = 0;
+        self.unknowns = 0;
     }
 
     /// Notes that the RPC moves on.

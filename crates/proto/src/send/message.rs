@@ -177,7 +177,9 @@ impl Outgoing {
             self.empty_unsent = true;
             return ResendOutcome::Queued;
         }
-        let end = end.min(self.sent);
+        // Who asks for what lies beyond the message has its length wrong: any packet tells.
+        let offset = offset.min(message_length - 1);
+        let end = end.max(offset + 1).min(self.sent);
         if offset >= end {
             return ResendOutcome::NotSentYet;
         }

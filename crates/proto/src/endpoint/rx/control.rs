@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::peer::PeerKey;
-use crate::rpc::State;
+use crate::rpc::{RpcKey, State};
 use crate::send::ResendOutcome;
 use crate::wire::{ACK_LEN, Ack, COMMON_LEN, Header, Packet};
 use crate::{Discard, Instant, RpcError};
@@ -51,7 +51,10 @@ impl Endpoint {
         };
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
-        rpc.heard(now);
+        if rpc.outgoing().is_some() {
+            // Not while the sender of the RESEND itself owes us something: its asking must not keep us from asking.
+            rpc.heard(now);
+        }
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
         let outcome = rpc.outgoing_mut().map(|message| message.resend(offset, length, priority));
         self.update_send_rank(key);
@@ -67,8 +70,9 @@ impl Endpoint {
             return Err(Discard::NoRoom);
         }
         let reply_id = header.sender_id ^ 1;
+        let full = self.is_full() || (peer.is_none() && self.peers.is_full());
         let ended = peer.is_some_and(|peer| self.peers[peer].finished.contains(header.client_id()));
-        if header.from_client() && !ended && self.is_full() {
+        if header.from_client() && !ended && full {
             self.send_busy(from, reply_id, true);
         } else {
             self.send_unknown(from, reply_id, if header.from_client() && ended { Header::ENDED } else { 0 });
@@ -99,10 +103,26 @@ impl Endpoint {
                 rpc.known_to_server = false;
                 self.update_send_rank(key);
             }
-            _ => self.fail(now, key, RpcError::ServerRestarted),
+            _ => self.doubt(now, key),
         }
         Ok(())
     }
+
+    /// A server that had the whole request says that it does not know it. It may have restarted, or the packet may be
+    /// an old one, from before the request reached the server; so the server is asked again before that is believed.
+    fn doubt(&mut self, now: Instant, key: RpcKey) {
+        let rpc = &mut self.rpcs[key];
+        rpc.unknowns += 1;
+        rpc.backoff = 0;
+        if rpc.unknowns >= Endpoint::UNKNOWNS_BELIEVED {
+            self.fail(now, key, RpcError::ServerRestarted);
+        } else {
+            self.arm(key);
+        }
+    }
+
+    /// UNKNOWN packets in a row, without any sign that the server knows the RPC, after which it counts as forgotten.
+    const UNKNOWNS_BELIEVED: u8 = 3;
 
     pub(super) fn on_busy(&mut self, now: Instant, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
         let key = self.find_rpc(peer, header)?;
@@ -125,7 +145,6 @@ impl Endpoint {
 
     pub(super) fn on_need_ack(
         &mut self,
-        now: Instant,
         from: SocketAddr,
         peer: Option<PeerKey>,
         header: &Header,
@@ -137,7 +156,7 @@ impl Endpoint {
             // The response is not complete. The packets may be under way behind this one, which has the highest
             // priority; so this only ends the back-off, and if nothing comes in the usual time it is asked for.
             let rpc = &mut self.rpcs[key];
-            rpc.heard(now);
+            rpc.asked = 0;
             rpc.backoff = 0;
             let (to, sender_id) = (rpc.remote, rpc.sender_id());
             self.arm(key);

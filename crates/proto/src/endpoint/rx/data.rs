@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Least time between two CUTOFFS packets to one peer.
 const CUTOFFS_INTERVAL: Duration = Duration::from_millis(1);
 
+/// Contradicting packets in a row after which the message's first packet is disbelieved.
+const CONTRADICTIONS_BELIEVED: u32 = 4;
+
 impl Endpoint {
     pub(super) fn on_data(
         &mut self,
@@ -51,7 +54,10 @@ impl Endpoint {
         let peer = match known_peer {
             Some(peer) => peer,
             None => {
-                let peer = self.peers.find_or_add(from, &self.config, now).ok_or(Discard::NoRoom)?;
+                let Some(peer) = self.peers.find_or_add(from, &self.config, now) else {
+                    self.push_back(None, from, header.client_id(), offset);
+                    return Err(Discard::NoRoom);
+                };
                 self.peers[peer].heard(now, crate::wire::DATA_LEN + body.len());
                 peer
             }
@@ -80,9 +86,7 @@ impl Endpoint {
         let whole = body.len() == data.message_length as usize;
         let fits = whole || self.check_room(data.message_length).is_ok();
         if self.rpcs.servers() >= self.config.max_server_rpcs || !fits {
-            if offset == 0 && self.may_reply(Some(peer), COMMON_LEN) {
-                self.send_busy(from, id | 1, true);
-            }
+            self.push_back(Some(peer), from, id, offset);
             return Err(Discard::NoRoom);
         }
         let incast = data.pad.has(ExtensionBits::INCAST);
@@ -145,6 +149,7 @@ impl Endpoint {
         let rpc = &self.rpcs[key];
         let message = rpc.incoming().ok_or(Discard::Duplicate)?;
         if message.length() != data.message_length {
+            self.contradicted(key, data, matches!(body, Body::Phantom(_)));
             return Err(Discard::Inconsistent);
         }
         let len = body.len() as u32;
@@ -191,6 +196,34 @@ impl Endpoint {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// A packet contradicts what the message's first packet said. If that goes on while nothing else comes, it was the
+    /// first that was forged, so the message is begun anew.
+    fn contradicted(&mut self, key: RpcKey, data: &Data, phantom: bool) {
+        let Some(message) = self.rpcs[key].incoming_mut() else { return };
+        message.contradictions += 1;
+        if message.contradictions < CONTRADICTIONS_BELIEVED
+            || data.message_length > self.longest_accepted()
+            || self.check_room(data.message_length).is_err()
+        {
+            return;
+        }
+        let anew = Incoming::new(data.message_length, data.incoming, phantom);
+        let state = match self.rpcs[key].state {
+            State::Replying(_) => State::Replying(anew),
+            _ => State::Arriving(anew),
+        };
+        self.change_state(key, state);
+        self.update_grant_rank(key);
+        self.arm(key);
+    }
+
+    /// Tells a client, once a message, that there is no room for its request now.
+    fn push_back(&mut self, peer: Option<PeerKey>, from: SocketAddr, id: u64, offset: u32) {
+        if offset == 0 && self.may_reply(peer, COMMON_LEN) {
+            self.send_busy(from, id | 1, true);
         }
     }
 

@@ -101,7 +101,7 @@ impl Endpoint {
             Packet::Busy => self.on_busy(now, peer, &header),
             Packet::Cutoffs { cutoffs, version } => self.on_cutoffs(peer, cutoffs, version),
             Packet::Freeze => Ok(()),
-            Packet::NeedAck => self.on_need_ack(now, from, peer, &header),
+            Packet::NeedAck => self.on_need_ack(from, peer, &header),
             Packet::Ack { count, acks } => self.on_ack(now, peer, &header, &acks[..usize::from(count)]),
         }
     }
