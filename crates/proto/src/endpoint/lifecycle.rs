@@ -39,6 +39,7 @@ impl Endpoint {
             unknowns: 0,
             incast: false,
             waits_for_turn: false,
+            lasts: false,
             timer: None,
             send_rank: None,
         })
@@ -166,6 +167,7 @@ impl Endpoint {
             }
         } else if let State::Arriving(request) = self.change_state(key, State::Executing) {
             self.announce_request(key, request.into_payload());
+            self.arm(key);
         }
     }
 
@@ -267,6 +269,7 @@ impl Endpoint {
             // The client acks when it has something else to say; asking costs two packets.
             State::Responding(response) if response.all_sent() => timeout.max(Endpoint::ACK_PATIENCE),
             State::Responding(_) => self.config.resend_max,
+            State::Executing if rpc.asked == 0 => return self.config.dead_after,
             _ => timeout,
         };
         if rpc.backoff == 0 {

@@ -48,11 +48,10 @@ impl Endpoint {
 
     /// When an RPC is to be looked at next.
     pub(super) fn next_check(&self, rpc: &Rpc) -> Option<Instant> {
-        // Timers are not cancelled, so that a distant one would outlive most RPCs: look a few times instead. An RPC
-        // that had to be asked about will last.
-        let lasting = rpc.backoff > 0;
-        let horizon = self.now + if lasting { self.config.dead_after } else { self.config.resend_max };
-        let deadline = rpc.deadline.map(|(at, _)| at.min(horizon));
+        // Timers are not cancelled, so that a distant one would outlive most RPCs: look once before. An RPC that is
+        // still there then will last.
+        let horizon = self.now + if rpc.lasts { self.config.dead_after } else { self.config.resend_max };
+        let deadline = rpc.deadline.map(|(at, _)| at);
         let gap = rpc.incoming().and_then(|message| message.next_gap_at());
         let since = rpc.waiting_since();
         let silence = if rpc.waits_for_turn {
@@ -60,7 +59,7 @@ impl Endpoint {
         } else {
             [since.map(|since| self.silent_at(rpc, since)), gap].into_iter().flatten().min()
         };
-        [deadline, silence].into_iter().flatten().min()
+        [deadline, silence].into_iter().flatten().min().map(|at| at.min(horizon))
     }
 
     /// When to ask about an RPC that has been waited for since `since`.
@@ -84,13 +83,13 @@ impl Endpoint {
         let silent = since.is_some_and(|since| self.silent_at(rpc, since) <= now);
         let gap_due = rpc.incoming().and_then(|message| message.next_gap_at()).is_some_and(|at| at <= now);
         match rpc.state {
-            State::Executing => {}
-            State::Responding(_) if silent => self.ask_for_ack(now, key),
-            State::Responding(_) => {}
+            State::Responding(_) | State::Executing if silent => self.ask_for_ack(now, key),
+            State::Responding(_) | State::Executing => {}
             _ if silent || gap_due => self.ask_again(now, key, silent),
             _ => self.resend_not_needed(now, key),
         }
-        if self.rpcs.get(key).is_some() {
+        if let Some(rpc) = self.rpcs.get_mut(key) {
+            rpc.lasts = true;
             self.arm(key);
         }
     }
@@ -159,14 +158,14 @@ impl Endpoint {
             self.with_incoming(key, |message| message.stalled = true);
             self.update_grant_rank(key);
         }
-        let again_at = now + self.patience(&self.rpcs[key]);
+        let (patience, longest) = (self.patience(&self.rpcs[key]), self.config.resend_max);
         let rpc = &mut self.rpcs[key];
         let Some(message) = rpc.incoming_mut() else {
             // A client that has heard nothing of the response.
             self.send_resend(key, 0, -1);
             return;
         };
-        let mut missing: Vec<Range<u32>> = message.due_gaps(now, again_at, GAPS_AT_ONCE);
+        let mut missing: Vec<Range<u32>> = message.due_gaps(now, patience, longest, GAPS_AT_ONCE);
         let tail = message.tail();
         if silent && !tail.is_empty() {
             missing.push(tail);

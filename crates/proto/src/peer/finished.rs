@@ -1,6 +1,6 @@
 /// Remembers which of a peer's requests were executed and forgotten, so that a late duplicate is not executed again.
 ///
-/// A client's ids rise, so a bitmap over the latest of them does; two are kept, because a peer that restarts begins
+/// A client's ids rise, so a bitmap over the latest of them does; a few are kept, because a peer that restarts begins
 /// anew elsewhere while duplicates of its old requests may still be under way.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
@@ -18,12 +18,23 @@ impl Finished {
     /// Ids further apart than this are from different lives of the peer.
     const ERA: u64 = 1 << 31;
 
+    /// Lives of the peer that are remembered.
+    const LIVES: usize = 4;
+
+    /// Notes that the request with this id need not be executed any more, if it is of a life that made requests. Who
+    /// forges such notes cannot make the endpoint forget.
+    pub(crate) fn insert_unseen(&mut self, id: u64) {
+        if self.windows.iter().any(|window| window.is_near(id / 2)) {
+            self.insert(id);
+        }
+    }
+
     /// Notes that the request with this id has been executed.
     pub(crate) fn insert(&mut self, id: u64) {
         let number = id / 2;
         let found = self.windows.iter().position(|window| window.is_near(number));
         let index = found.unwrap_or_else(|| {
-            self.windows.truncate(1);
+            self.windows.truncate(Finished::LIVES - 1);
             self.windows.insert(0, Window { newest: number, bits: vec![0; Window::FIRST_WORDS] });
             0
         });

@@ -7,6 +7,8 @@ pub(crate) struct Gap {
     pub(crate) range: Range<u32>,
     /// When to ask for it (again).
     pub(crate) ask_at: Instant,
+    /// Times that it was asked for.
+    pub(crate) asked: u32,
 }
 
 /// Which bytes of a message have arrived: all below `end` but the gaps.
@@ -54,7 +56,7 @@ impl Gaps {
             return Err(TooManyGaps);
         }
         if opens_gap {
-            self.list.push(Gap { range: self.end..range.start, ask_at });
+            self.list.push(Gap { range: self.end..range.start, ask_at, asked: 0 });
             fresh(range.clone());
             self.end = range.end;
             return Ok(());
@@ -68,7 +70,7 @@ impl Gaps {
             let before = gap.range.start..overlap.start;
             let after = overlap.end..gap.range.end;
             let left = [before, after].into_iter().filter(|rest| !rest.is_empty());
-            let rests = left.map(|range| Gap { range, ask_at: gap.ask_at });
+            let rests = left.map(|range| Gap { range, ..gap.clone() });
             let rests: Vec<Gap> = rests.collect();
             let kept = rests.len();
             self.list.splice(index..=index, rests);

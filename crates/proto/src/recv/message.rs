@@ -3,6 +3,7 @@ use super::granter::GrantRank;
 use crate::{Discard, Instant, Payload};
 use bytes::Bytes;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Memory really allocated for a message at its first packet, however long it claims to be.
 const FIRST_CAPACITY: usize = 65_536;
@@ -145,11 +146,19 @@ impl Incoming {
         Ok(if fresh == 0 { Accepted::Duplicate } else { Accepted::Fresh { new_gap: offset > old_end } })
     }
 
-    /// The missing ranges whose time to be asked for has come; each is put off to `again_at`.
-    pub(crate) fn due_gaps(&mut self, now: Instant, again_at: Instant, most: usize) -> Vec<Range<u32>> {
+    /// The missing ranges whose time to be asked for has come, at most `most`. Each is put off by `patience`, twice as
+    /// long each time that it is asked for, up to `longest`.
+    pub(crate) fn due_gaps(
+        &mut self,
+        now: Instant,
+        patience: Duration,
+        longest: Duration,
+        most: usize,
+    ) -> Vec<Range<u32>> {
         let due = self.gaps.iter_mut().filter(|gap| gap.ask_at <= now).take(most);
         due.map(|gap| {
-            gap.ask_at = again_at;
+            gap.ask_at = now + (patience * (1 << gap.asked.min(16))).min(longest.max(patience));
+            gap.asked += 1;
             gap.range.clone()
         })
         .collect()

@@ -63,6 +63,8 @@ pub(crate) struct Rpc {
     pub(crate) incast: bool,
     /// Waits for its turn to ask the peer for retransmission.
     pub(crate) waits_for_turn: bool,
+    /// Whether it has lasted until a timer expired.
+    pub(crate) lasts: bool,
     /// The timer that counts.
     pub(crate) timer: Option<Instant>,
     /// Place in the order of sending, while there is something to send.
@@ -134,7 +136,8 @@ impl Rpc {
             State::Requesting(request) => Some(self.heard.max(request.last_sent)),
             State::Replying(message) | State::Arriving(message) if message.outstanding() == 0 => None,
             State::Replying(message) | State::Arriving(message) => Some(self.heard.max(message.granted_at)),
-            State::Executing => None,
+            // Of a client whose request is being executed a sign is wanted that it still waits.
+            State::Executing => Some(self.heard),
             State::Responding(response) if response.sendable() => None,
             State::Responding(response) => Some(self.heard.max(response.last_sent)),
         }

@@ -51,7 +51,7 @@ impl Endpoint {
         };
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
-        if rpc.outgoing().is_some() {
+        if rpc.incoming().is_none() {
             // Not while the sender of the RESEND itself owes us something: its asking must not keep us from asking.
             rpc.heard(now);
         }
@@ -198,8 +198,10 @@ impl Endpoint {
     pub(super) fn on_one_ack(&mut self, now: Instant, peer: PeerKey, id: u64) {
         if let Some(key) = self.rpcs.find_server(peer, id) {
             self.end_as_server(now, key);
+            self.peers[peer].finished.insert(id);
+        } else {
+            // Packets of a cancelled request may still be under way.
+            self.peers[peer].finished.insert_unseen(id);
         }
-        // Even where the RPC is not known: packets of a cancelled request may still be under way.
-        self.peers[peer].finished.insert(id);
     }
 }

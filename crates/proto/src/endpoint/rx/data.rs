@@ -97,6 +97,7 @@ impl Endpoint {
             self.rpcs[key].incast = incast;
             self.stats.bytes_received += body.len() as u64;
             self.announce_request(key, to_payload(body));
+            self.arm(key);
             return Ok(());
         }
         self.note_size(data);
@@ -148,8 +149,9 @@ impl Endpoint {
     fn receive(&mut self, now: Instant, key: RpcKey, data: &Data, offset: u32, body: Body<'_>) -> Result<(), Discard> {
         let rpc = &self.rpcs[key];
         let message = rpc.incoming().ok_or(Discard::Duplicate)?;
-        if message.length() != data.message_length {
-            self.contradicted(key, data, matches!(body, Body::Phantom(_)));
+        let phantom = matches!(body, Body::Phantom(_));
+        if message.length() != data.message_length || message.is_phantom() != phantom {
+            self.contradicted(key, data, phantom);
             return Err(Discard::Inconsistent);
         }
         let len = body.len() as u32;
@@ -159,12 +161,8 @@ impl Endpoint {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
         };
-        let phantom = matches!(body, Body::Phantom(_));
         let accepted = self
             .with_incoming(key, |message| {
-                if message.is_phantom() != phantom {
-                    return Err(Discard::Inconsistent);
-                }
                 let probe = message.rtt_probe.filter(|(from, _)| offset >= *from);
                 if probe.is_some() {
                     message.rtt_probe = None;
@@ -178,7 +176,10 @@ impl Endpoint {
         if let Some((_, granted_at)) = probe.filter(|_| data.retransmit == 0) {
             self.peers[peer].rtt.sample(now, granted_at);
         }
-        self.rpcs[key].progressed(now);
+        match accepted {
+            Accepted::Fresh { .. } => self.rpcs[key].progressed(now),
+            Accepted::Duplicate => self.rpcs[key].heard(now),
+        }
         self.resend_answered(now, key);
         if complete {
             self.stats.bytes_received += u64::from(len);
