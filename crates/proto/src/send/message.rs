@@ -174,7 +174,7 @@ impl Outgoing {
             return ResendOutcome::NotSentYet;
         }
         if message_length == 0 {
-            self.empty_unsent = true;
+            self.restart();
             return ResendOutcome::Queued;
         }
         // Who asks for what lies beyond the message has its length wrong: any packet tells.

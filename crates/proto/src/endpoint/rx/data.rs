@@ -147,16 +147,14 @@ impl Endpoint {
 
     /// Puts a packet's contents into its message.
     fn receive(&mut self, now: Instant, key: RpcKey, data: &Data, offset: u32, body: Body<'_>) -> Result<(), Discard> {
-        let rpc = &self.rpcs[key];
-        let message = rpc.incoming().ok_or(Discard::Duplicate)?;
+        let message = self.rpcs[key].incoming().ok_or(Discard::Duplicate)?;
         let phantom = matches!(body, Body::Phantom(_));
         if message.length() != data.message_length || message.is_phantom() != phantom {
-            self.contradicted(key, data, phantom);
-            return Err(Discard::Inconsistent);
+            self.contradict(key, data, phantom)?;
         }
         let len = body.len() as u32;
-        let ask_at = now + self.peers[rpc.peer].rtt.reordering(&self.config);
-        let (max_gaps, peer) = (self.config.max_gaps, rpc.peer);
+        let (max_gaps, peer) = (self.config.max_gaps, self.rpcs[key].peer);
+        let ask_at = now + self.peers[peer].rtt.reordering(&self.config);
         let contents = match body {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
@@ -200,25 +198,22 @@ impl Endpoint {
         }
     }
 
-    /// A packet contradicts what the message's first packet said. If that goes on while nothing else comes, it was the
-    /// first that was forged, so the message is begun anew.
-    fn contradicted(&mut self, key: RpcKey, data: &Data, phantom: bool) {
-        let Some(message) = self.rpcs[key].incoming_mut() else { return };
+    /// A packet contradicts what the message's first packet said, and is of no use. But if that goes on while nothing
+    /// else comes, it was the first that was forged, so the message is begun anew with this one.
+    fn contradict(&mut self, key: RpcKey, data: &Data, phantom: bool) -> Result<(), Discard> {
+        let message = self.rpcs[key].incoming_mut().ok_or(Discard::Duplicate)?;
         message.contradictions += 1;
-        if message.contradictions < CONTRADICTIONS_BELIEVED
-            || data.message_length > self.longest_accepted()
-            || self.check_room(data.message_length).is_err()
-        {
-            return;
+        if message.contradictions < CONTRADICTIONS_BELIEVED || data.message_length > self.longest_accepted() {
+            return Err(Discard::Inconsistent);
         }
+        self.check_room(data.message_length)?;
         let anew = Incoming::new(data.message_length, data.incoming, phantom);
         let state = match self.rpcs[key].state {
             State::Replying(_) => State::Replying(anew),
             _ => State::Arriving(anew),
         };
         self.change_state(key, state);
-        self.update_grant_rank(key);
-        self.arm(key);
+        Ok(())
     }
 
     /// Tells a client, once a message, that there is no room for its request now.
