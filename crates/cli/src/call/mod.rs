@@ -187,7 +187,7 @@ async fn resolve(address: &str) -> Result<SocketAddr> {
 }
 
 fn progress(calls: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} calls, {per_sec}, {eta} left")
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} calls, {msg}, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(calls), ProgressDrawTarget::hidden()).with_style(style)
 }
@@ -197,4 +197,5 @@ fn show_progress(bar: &ProgressBar, done: u64, start: Instant) {
         bar.set_draw_target(ProgressDrawTarget::stderr());
     }
     bar.set_position(done);
+    bar.set_message(format!("{:.0}/s", done as f64 / start.elapsed().as_secs_f64()));
 }
