@@ -1,5 +1,6 @@
 use crate::{Instant, Payload};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Ranges waiting for retransmission in one message; a peer that asks for more asks again later.
 const MAX_RESEND_RANGES: usize = 64;
@@ -20,6 +21,8 @@ pub(crate) struct Outgoing {
     /// Ranges to send again, whole packets, sorted and disjoint.
     resend: Vec<Range<u32>>,
     resend_priority: u8,
+    /// The last bytes that were asked for again.
+    repeat: Option<Repeat>,
     /// Priority of unscheduled bytes.
     pub(crate) unscheduled_priority: u8,
     /// Priority that the last grant named.
@@ -32,6 +35,22 @@ pub(crate) struct Outgoing {
     empty_unsent: bool,
     /// The receiver lost what it had, so all is sent anew, as retransmissions.
     restarted: bool,
+}
+
+/// A retransmission that may still be under way.
+#[derive(Debug)]
+struct Repeat {
+    range: Range<u32>,
+    at: Instant,
+    /// Times that it was asked for again.
+    times: u32,
+}
+
+impl Repeat {
+    /// How long it is given to arrive: twice as long each time, for a link may be slower than the receiver's patience.
+    fn time(&self, round_trip: Duration) -> Duration {
+        round_trip * (1 << self.times.min(6))
+    }
 }
 
 /// One packet's part of a message.
@@ -51,6 +70,8 @@ pub(crate) enum ResendOutcome {
     Queued,
     /// Nothing of the range has been sent yet, so there is nothing to repeat.
     NotSentYet,
+    /// It was repeated so recently that it may be under way.
+    JustSent,
 }
 
 impl Outgoing {
@@ -66,6 +87,7 @@ impl Outgoing {
             sent: 0,
             resend: Vec::new(),
             resend_priority: 0,
+            repeat: None,
             unscheduled_priority: priority,
             scheduled_priority: 0,
             rtt_probe: None,
@@ -163,7 +185,14 @@ impl Outgoing {
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
     /// negative `length` means all that was sent. Asking beyond the granted bytes grants them.
-    pub(crate) fn resend(&mut self, offset: u32, length: i32, priority: u8) -> ResendOutcome {
+    /// What was repeated within `round_trip` is not repeated again.
+    pub(crate) fn resend(
+        &mut self,
+        now: Instant,
+        round_trip: Duration,
+        (offset, length): (u32, i32),
+        priority: u8,
+    ) -> ResendOutcome {
         let message_length = self.length();
         let end = match u32::try_from(length) {
             Ok(length) => offset.saturating_add(length).min(message_length),
@@ -187,8 +216,32 @@ impl Outgoing {
         self.resend_priority = priority & 7;
         let start = packet_start(offset, self.packet_len, self.unscheduled);
         let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
+        if self.was_just_sent(now, round_trip, start..end) {
+            return ResendOutcome::JustSent;
+        }
         self.add_resend_range(start..end);
         ResendOutcome::Queued
+    }
+
+    /// Whether part of the range was repeated so recently that it may be under way; otherwise notes that it is now.
+    fn was_just_sent(&mut self, now: Instant, round_trip: Duration, range: Range<u32>) -> bool {
+        let (mut range, mut at, mut times) = (range, now, 0);
+        if let Some(last) = &self.repeat {
+            let recent = now < last.at + last.time(round_trip);
+            let overlaps = range.start < last.range.end && last.range.start < range.end;
+            match (overlaps, recent) {
+                (true, true) => return true,
+                (true, false) => times = last.times + 1,
+                (false, true) => {
+                    // Another gap of the same loss.
+                    range = range.start.min(last.range.start)..range.end.max(last.range.end);
+                    (at, times) = (last.at, last.times);
+                }
+                (false, false) => {}
+            }
+        }
+        self.repeat = Some(Repeat { range, at, times });
+        false
     }
 
     /// Starts over, for a receiver that lost all it knew: the unscheduled part goes out again, the rest waits for
@@ -199,6 +252,7 @@ impl Outgoing {
         self.sent = 0;
         self.resend.clear();
         self.rtt_probe = None;
+        self.repeat = None;
         self.restarted = true;
     }
 
@@ -259,7 +313,7 @@ mod tests {
         assert!(message.sendable() && !message.all_sent());
         assert_eq!(ranges(&mut message), vec![0..0]);
         assert!(message.all_sent());
-        assert_eq!(message.resend(0, -1, 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (0, -1), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![0..0]);
     }
 
@@ -267,7 +321,7 @@ mod tests {
     fn retransmissions_keep_packet_boundaries() {
         let mut message = message(10_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(1500, 1500, 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (1500, 1500), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![1424..2848, 2848..4272]);
     }
 
@@ -275,8 +329,22 @@ mod tests {
     fn a_resend_beyond_the_granted_bytes_grants_them() {
         let mut message = message(100_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(40_000, 10_000, 7), ResendOutcome::NotSentYet);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (40_000, 10_000), 7), ResendOutcome::NotSentYet);
         assert_eq!(message.granted(), 50_000);
+    }
+
+    #[test]
+    fn what_was_just_repeated_is_not_repeated_again() {
+        let mut message = message(20_000, 40_000);
+        ranges(&mut message);
+        let rtt = Duration::from_micros(100);
+        let mut ask = |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), rtt, (offset, 1000), 7);
+        assert_eq!(ask(0, 0), ResendOutcome::Queued);
+        assert_eq!(ask(1, 10_000), ResendOutcome::Queued, "another gap");
+        assert_eq!(ask(90, 0), ResendOutcome::JustSent);
+        assert_eq!(ask(110, 0), ResendOutcome::Queued);
+        assert_eq!(ask(250, 0), ResendOutcome::JustSent, "the second time takes twice as long");
+        assert_eq!(ask(311, 0), ResendOutcome::Queued);
     }
 
     #[test]
@@ -285,7 +353,7 @@ mod tests {
         assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range), Some(0..1424));
         let rest: Vec<_> = std::iter::from_fn(|| message.next_chunk(Instant::ZERO, 1000).map(|c| c.range)).collect();
         assert_eq!(rest, [1424..2000, 2000..3000]);
-        message.resend(0, -1, 7);
+        message.resend(Instant::ZERO, Duration::ZERO, (0, -1), 7);
         assert_eq!(ranges(&mut message), [0..1000, 1000..2000, 2000..3000]);
     }
 
@@ -294,7 +362,7 @@ mod tests {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
         for offset in [0, 5696, 2848, 1424] {
-            message.resend(offset, 1424, 7);
+            message.resend(Instant::ZERO, Duration::ZERO, (offset, 1424), 7);
         }
         assert_eq!(message.resend, vec![0..4272, 5696..7120]);
     }

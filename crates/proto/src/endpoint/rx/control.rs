@@ -56,7 +56,9 @@ impl Endpoint {
             rpc.heard(now);
         }
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
-        let outcome = rpc.outgoing_mut().map(|message| message.resend(offset, length, priority));
+        let round_trip = self.peers[rpc.peer].rtt.smoothed().unwrap_or(self.config.resend_min);
+        let wanted = (offset, length);
+        let outcome = rpc.outgoing_mut().map(|message| message.resend(now, round_trip, wanted, priority));
         self.update_send_rank(key);
         if outcome != Some(ResendOutcome::Queued) {
             self.send_busy(to, sender_id, false);
