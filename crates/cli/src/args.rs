@@ -1,5 +1,6 @@
 use crate::bench::BenchArgs;
 use crate::call::CallArgs;
+use crate::compare::CompareArgs;
 use crate::serve::ServeArgs;
 use crate::trial::TrialArgs;
 use clap::{Parser, Subcommand};
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     Call(CallArgs),
     Bench(BenchArgs),
+    Compare(CompareArgs),
     /// One end of a trial of `homarus bench`
     #[command(hide = true)]
     BenchTrial(TrialArgs),

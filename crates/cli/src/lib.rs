@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod call;
+mod compare;
 mod out;
 mod runtime;
 mod serve;
@@ -18,6 +19,9 @@ use tracing_subscriber::EnvFilter;
 
 /// Runs the command that the process was started with. Exit codes: 0 done, 1 failed, 2 not understood.
 pub fn main() -> ExitCode {
+    if let Some(code) = homarus_lab::run_if_host() {
+        return code;
+    }
     panic::set_hook(Box::new(out::report_bug));
     let cli = Cli::parse();
     tracing_subscriber::fmt().with_env_filter(EnvFilter::from_default_env()).with_writer(std::io::stderr).init();
@@ -33,6 +37,7 @@ fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(args),
         Command::Call(args) => call::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::BenchTrial(args) => trial::run(args, trial::OWN_TRANSPORTS).map(|()| ExitCode::SUCCESS),
     }
 }

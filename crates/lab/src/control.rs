@@ -137,6 +137,8 @@ pub(crate) struct LoadReply {
     /// Most bytes seen in the host's own queue, and packets dropped there.
     pub(crate) host_queue_peak: u64,
     pub(crate) host_queue_drops: u64,
+    /// Time that the host's process wanted to run and had to wait for a processor, ns.
+    pub(crate) waited_for_cpu: u64,
 }
 
 /// What a transport counted.

@@ -94,3 +94,14 @@ fn idle_nanos() -> Result<u64> {
     // Linux tells these times in hundredths of a second on every architecture.
     ticks.map(|ticks| ticks * 10_000_000).with_context(|| format!("{path} does not begin as expected"))
 }
+
+/// Time that this thread wanted to run and had to wait for a core, ns; 0 where the kernel does not count it.
+pub(crate) fn waited_nanos() -> Result<u64> {
+    match std::fs::read_to_string("/proc/thread-self/schedstat") {
+        Ok(text) => {
+            let waited = text.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+            waited.context("/proc/thread-self/schedstat is not as expected")
+        }
+        Err(_not_counted) => Ok(0),
+    }
+}

@@ -20,7 +20,7 @@ fn address(target: Target) -> SocketAddr {
 #[derive(Debug)]
 pub(crate) struct Endpoints {
     endpoints: Vec<Endpoint>,
-    servers: JoinSet<()>,
+    _servers: JoinSet<()>,
 }
 
 impl Endpoints {
@@ -53,7 +53,7 @@ impl Endpoints {
             });
             endpoints.push(endpoint);
         }
-        Ok(Endpoints { endpoints, servers })
+        Ok(Endpoints { endpoints, _servers: servers })
     }
 
     /// Calls a server and returns its response.

@@ -26,6 +26,7 @@ mod tcp;
 mod wire;
 
 pub use control::{Connections, Transport};
+pub use homarus_workloads::Workload;
 pub use incast::{incast, planned_incast_time};
 pub use machine::Machine;
 pub use plan::{IncastPlan, RacePlan};

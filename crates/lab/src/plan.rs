@@ -17,8 +17,8 @@ pub struct RacePlan {
     pub load: f64,
     /// Time in which messages count, for each transport; s.
     pub seconds: f64,
-    /// How often the transports take turns; each turn lasts its share of `seconds`.
-    pub rounds: u32,
+    /// Turns that each transport has, in alternation; each lasts its share of `seconds`.
+    pub turns: u32,
     /// Seed of arrivals and lengths.
     pub seed: u64,
     /// Who takes part, in this order.
@@ -63,7 +63,7 @@ impl RacePlan {
         check_rack(&self.rack, 2)?;
         ensure!((0.01..=0.95).contains(&self.load), "load is {}: expected 0.01 to 0.95", self.load);
         ensure!((1.0..=3600.0).contains(&self.seconds), "seconds is {}: expected 1 to 3600", self.seconds);
-        ensure!((1..=100).contains(&self.rounds), "rounds is {}: expected 1 to 100", self.rounds);
+        ensure!((1..=100).contains(&self.turns), "turns is {}: expected 1 to 100", self.turns);
         ensure!(!self.transports.is_empty(), "no transport is left to race");
         Ok(())
     }
@@ -163,7 +163,7 @@ mod tests {
             workload: Workload::fixed(100),
             load: 0.8,
             seconds: 10.0,
-            rounds: 1,
+            turns: 1,
             seed: 1,
             transports: Transport::field(&["cubic"]),
         };

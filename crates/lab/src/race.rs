@@ -15,7 +15,7 @@ use crate::stats::{BaseLine, Class, ClassKind, Recorded, classes_of};
 use crate::sys::now_nanos;
 use crate::tcp;
 use anyhow::{Result, bail};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Time before messages count, in which queues and windows settle; ns.
 const WARM_UP: u64 = 2_500_000_000;
@@ -44,7 +44,7 @@ pub(crate) const PREPARATION: Duration = Duration::from_secs(6);
 /// How long a race will take.
 pub fn planned_time(plan: &RacePlan) -> Duration {
     let idle = idle_time() * idle_transports(plan).len() as u32;
-    PREPARATION + idle + turn_time(plan) * plan.rounds * plan.transports.len() as u32
+    PREPARATION + idle + turn_time(plan) * plan.turns * plan.transports.len() as u32
 }
 
 fn idle_time() -> Duration {
@@ -52,7 +52,7 @@ fn idle_time() -> Duration {
 }
 
 fn turn_time(plan: &RacePlan) -> Duration {
-    let window = Duration::from_secs_f64(plan.seconds / f64::from(plan.rounds));
+    let window = Duration::from_secs_f64(plan.seconds / f64::from(plan.turns));
     window + Duration::from_nanos(WARM_UP + COOL_DOWN + HEARING) + Duration::from_millis(1200)
 }
 
@@ -71,7 +71,7 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
         workload: WorkloadReport { name: plan.workload.name().to_owned(), mean_bytes: plan.workload.mean() },
         load: plan.load,
         seconds: plan.seconds,
-        rounds: plan.rounds,
+        turns: plan.turns,
         seed: plan.seed,
         idle: Vec::new(),
         transports: Vec::new(),
@@ -83,12 +83,12 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
     let classes = classes_of(&plan.workload);
     let base = idle_base(&mut rack, plan, &classes, &mut report.idle, progress)?;
     let mut entrants: Vec<Entrant> = transports.iter().map(|_| Entrant::default()).collect();
-    for round in 0..plan.rounds {
-        let mut schedule = schedule(plan, round);
+    for turn in 0..plan.turns {
+        let mut schedule = schedule(plan, turn);
         let offered = calibrate(&mut schedule, &plan.workload, &plan.rack, plan.load);
         for (transport, entrant) in transports.iter().zip(&mut entrants) {
-            let turn = if plan.rounds > 1 { format!(" ({} of {})", round + 1, plan.rounds) } else { String::new() };
-            progress.step(format!("{}{turn}", transport.name()), turn_time(plan));
+            let which = if plan.turns > 1 { format!(" ({} of {})", turn + 1, plan.turns) } else { String::new() };
+            progress.step(format!("{}{which}", transport.name()), turn_time(plan));
             let result = run(&mut rack, transport, &schedule, &classes, &base, &spinners)?;
             entrant.add(result, offered);
         }
@@ -205,14 +205,14 @@ fn idle_base(
     Ok(base)
 }
 
-fn schedule(plan: &RacePlan, round: u32) -> Schedule {
+fn schedule(plan: &RacePlan, turn: u32) -> Schedule {
     Schedule {
-        seed: plan.seed.wrapping_add(u64::from(round) << 32),
+        seed: plan.seed.wrapping_add(u64::from(turn) << 32),
         hosts: plan.rack.hosts,
         workload: plan.workload.to_csv(),
         mean_gap: 0.0,
         warm_up: WARM_UP,
-        window: (plan.seconds / f64::from(plan.rounds) * 1e9) as u64,
+        window: (plan.seconds / f64::from(plan.turns) * 1e9) as u64,
         cool_down: COOL_DOWN,
         drain: DRAIN,
     }
@@ -243,6 +243,7 @@ struct Turn {
     counters: TransportCounters,
     cpu_left: f64,
     window: u64,
+    elapsed: Duration,
 }
 
 fn run(
@@ -260,16 +261,18 @@ fn run(
     let counted = start + schedule.counted().start..start + schedule.counted().end;
     let watch = rack.watch(counted)?;
     let meter = spinners.meter()?;
+    let began = Instant::now();
     let order = LoadOrder { schedule: schedule.clone(), start, classes: classes.to_vec(), base: base.clone() };
     let replies = rack.ask_each(|_| Some(Order::Load(order.clone())))?;
     let cpu_left = meter.left()?;
+    let elapsed = began.elapsed();
     let ports = watch.finish()?;
     let counters = close(rack)?;
     let hosts = replies.into_iter().map(|reply| match reply {
         Reply::Load(reply) => Ok(*reply),
         other => bail!("expected the result of a run, found {other:?}"),
     });
-    Ok(Turn { hosts: hosts.collect::<Result<_>>()?, ports, counters, cpu_left, window: schedule.window })
+    Ok(Turn { hosts: hosts.collect::<Result<_>>()?, ports, counters, cpu_left, window: schedule.window, elapsed })
 }
 
 /// The server of each other host, as often as connections to it are to be opened.
@@ -298,6 +301,8 @@ struct Entrant {
     switch: SwitchUse,
     host_queue_peak: u64,
     host_queue_drops: u64,
+    /// Share of the time that the host which waited most had to wait for a processor.
+    waited_for_cpu: f64,
     cpu_left: f64,
 }
 
@@ -323,6 +328,7 @@ impl Entrant {
             self.unfinished += host.unfinished;
             self.host_queue_peak = self.host_queue_peak.max(host.host_queue_peak);
             self.host_queue_drops += host.host_queue_drops;
+            self.waited_for_cpu = self.waited_for_cpu.max(host.waited_for_cpu as f64 / turn.elapsed.as_nanos() as f64);
         }
     }
 
@@ -347,6 +353,7 @@ impl Entrant {
             host_queue_peak_bytes: self.host_queue_peak,
             host_queue_drops: self.host_queue_drops,
             cpu_left: self.cpu_left / turns,
+            waited_for_cpu: self.waited_for_cpu,
             all: only(ClassKind::All),
             shortest_10_percent: only(ClassKind::Shortest),
             longest_1_percent: only(ClassKind::Longest),
@@ -376,6 +383,12 @@ impl Entrant {
             marks.push(format!(
                 "only {:.0} % of the processors' time was left: this machine was the bottleneck, not the links",
                 result.cpu_left * 100.0
+            ));
+        }
+        if result.waited_for_cpu > 0.05 {
+            marks.push(format!(
+                "a host waited {:.0} % of the time for a processor: other programs disturbed the run",
+                result.waited_for_cpu * 100.0
             ));
         }
         if result.switch.queue_peak_bytes > u64::from(shape.buffer) {

@@ -95,10 +95,12 @@ impl Host {
             Order::Load(order) => {
                 let place = self.place()?;
                 let (peak, watching) = watch_own_queue(place.interface)?;
+                let waited_before = crate::cpu::waited_nanos()?;
                 let result = generate(Arc::clone(self.transport()?.client()), place.index, order).await;
                 watching.abort();
                 let (host_queue_peak, host_queue_drops) = *peak.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(Reply::Load(Box::new(LoadReply { host_queue_peak, host_queue_drops, ..result? })))
+                let waited_for_cpu = crate::cpu::waited_nanos()? - waited_before;
+                Ok(Reply::Load(Box::new(LoadReply { host_queue_peak, host_queue_drops, waited_for_cpu, ..result? })))
             }
             Order::Incast { servers, reply, rounds } => {
                 incast::rounds(self.transport()?.client(), &servers, reply, rounds).await

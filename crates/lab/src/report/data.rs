@@ -40,7 +40,7 @@ pub struct RaceReport {
     /// Time in which messages counted, s.
     pub seconds: f64,
     /// Turns that each transport had.
-    pub rounds: u32,
+    pub turns: u32,
     /// Seed of arrivals and lengths.
     pub seed: u64,
     /// Best round trips on the idle rack.
@@ -103,6 +103,8 @@ pub struct RaceTransport {
     pub host_queue_drops: u64,
     /// Share of the processors' time left over.
     pub cpu_left: f64,
+    /// Share of the time that the host which waited most wanted to run and had to wait for a processor.
+    pub waited_for_cpu: f64,
     /// All messages.
     pub all: ClassReport,
     /// The shortest 10 % of messages.

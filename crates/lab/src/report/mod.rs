@@ -2,7 +2,9 @@
 
 mod data;
 mod html;
+mod plot;
 mod table;
+mod verdict;
 
 pub(crate) use data::class_reports;
 pub use data::{

@@ -1,6 +1,7 @@
 //! The report for a terminal.
 
 use super::data::{ClassReport, IncastReport, Quantiles, RaceReport, RaceTransport};
+use super::verdict::verdicts;
 use crate::proof::Proof;
 use std::fmt::Write;
 
@@ -31,7 +32,7 @@ pub fn race_table(report: &RaceReport) -> String {
     out += &columns(&lengths_header(&report.transports), &length_rows(report));
     out += "\nMessages of the run\n";
     out += &columns(&run_header(), &report.transports.iter().map(run_row).collect::<Vec<_>>());
-    out += &verdict(report);
+    out += &verdict_lines(report);
     for transport in &report.transports {
         for mark in &transport.marks {
             let _ = writeln!(out, "MARKED {}: {mark}", transport.name);
@@ -97,9 +98,22 @@ fn times(quantiles: Option<Quantiles>) -> [String; 3] {
 }
 
 fn run_header() -> Vec<String> {
-    ["", "offered", "achieved", "on wire", "slowdown p50", "p99", "resent", "drops", "queue peak", "mean", "CPU left"]
-        .map(str::to_owned)
-        .to_vec()
+    [
+        "",
+        "offered",
+        "achieved",
+        "on wire",
+        "slowdown p50",
+        "p99",
+        "resent",
+        "drops",
+        "queue peak",
+        "mean",
+        "CPU left",
+        "wait",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 fn run_row(transport: &RaceTransport) -> Vec<String> {
@@ -120,32 +134,22 @@ fn run_row(transport: &RaceTransport) -> Vec<String> {
         kilobytes(transport.switch.queue_peak_bytes as f64),
         kilobytes(transport.switch.queue_mean_bytes),
         format!("{:.0} %", transport.cpu_left * 100.0),
+        format!("{:.1} %", transport.waited_for_cpu * 100.0),
     ]
 }
 
-/// Homa against the best that TCP does, separately for each number.
-fn verdict(report: &RaceReport) -> String {
-    let Some(homa) = report.transports.iter().find(|transport| transport.id == "homa") else { return String::new() };
-    let best = |value: &dyn Fn(&RaceTransport) -> Option<f64>| -> Option<(f64, f64, String)> {
-        let tcp = report.transports.iter().filter(|transport| transport.id.starts_with("tcp"));
-        let (best, name) = tcp
-            .filter_map(|transport| Some((value(transport)?, transport.name.clone())))
-            .min_by(|a, b| a.0.total_cmp(&b.0))?;
-        Some((value(homa)?, best, name))
-    };
+fn verdict_lines(report: &RaceReport) -> String {
     let mut out = String::new();
-    let lines: [(&str, &dyn Fn(&RaceTransport) -> Option<f64>); 4] = [
-        ("P99 of the shortest 10 %", &|t| Some(t.shortest_10_percent.rtt_us?.p99)),
-        ("P50 of the shortest 10 %", &|t| Some(t.shortest_10_percent.rtt_us?.p50)),
-        ("P50 of the longest 1 %", &|t| Some(t.longest_1_percent.rtt_us?.p50)),
-        ("P99 of the longest 1 %", &|t| Some(t.longest_1_percent.rtt_us?.p99)),
-    ];
-    for (what, value) in lines {
-        if let Some((homa, tcp, name)) = best(value) {
-            let (factor, word) = if homa <= tcp { (tcp / homa, "lower") } else { (homa / tcp, "HIGHER") };
-            let _ =
-                writeln!(out, "{what}: Homa {}, best TCP {} ({name}): {factor:.1} times {word}", time(homa), time(tcp));
-        }
+    for verdict in verdicts(report) {
+        let (factor, word) = verdict.factor();
+        let _ = writeln!(
+            out,
+            "{}: Homa {}, best TCP {} ({}): {factor:.1} times {word}",
+            verdict.what,
+            time(verdict.homa),
+            time(verdict.tcp),
+            verdict.tcp_name
+        );
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }

@@ -37,7 +37,7 @@ impl Recorded {
         }
     }
 
-    /// Adds what another host or round counted.
+    /// Adds what another host or turn counted.
     pub(crate) fn merge(&mut self, other: &Recorded) {
         self.classes.resize(self.classes.len().max(other.classes.len()), ClassRecord::default());
         for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
