@@ -5,7 +5,8 @@ use crate::rpc::RpcKey;
 const TICK_BITS: u32 = 10;
 const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
-const LEVELS: usize = 8;
+/// Enough for every time that an `Instant` can be.
+const LEVELS: usize = (64 - TICK_BITS).div_ceil(SLOT_BITS) as usize;
 
 /// When to look at which RPC: a hierarchical timing wheel, constant time for each timer whatever their number.
 ///
@@ -122,7 +123,7 @@ impl Timers {
 /// The lowest level on which `tick` is less than a round away from `elapsed`.
 fn level_of(elapsed: u64, tick: u64) -> usize {
     let highest_bit = 63 - (elapsed ^ tick).leading_zeros();
-    ((highest_bit / SLOT_BITS) as usize).min(LEVELS - 1)
+    (highest_bit / SLOT_BITS) as usize
 }
 
 fn slot_of(level: usize, tick: u64) -> usize {
