@@ -228,7 +228,7 @@ impl Endpoint {
     /// Ends an RPC as its server and tells the client that no response will come.
     pub(super) fn refuse(&mut self, now: Instant, key: RpcKey) {
         let rpc = self.end_as_server(now, key);
-        self.peers[rpc.peer].finished.insert(rpc.id);
+        self.peers[rpc.peer].finished.insert_unseen(rpc.id);
         self.send_unknown(rpc.remote, rpc.id | 1, Header::ENDED);
     }
 

@@ -87,7 +87,7 @@ impl Endpoint {
         if header.from_client() {
             // The client has forgotten the RPC, so its response is of no use.
             let rpc = self.end_as_server(now, key);
-            self.peers[rpc.peer].finished.insert(rpc.id);
+            self.peers[rpc.peer].finished.insert_unseen(rpc.id);
             return Ok(());
         }
         self.resend_answered(now, key);
@@ -200,10 +200,8 @@ impl Endpoint {
     pub(super) fn on_one_ack(&mut self, now: Instant, peer: PeerKey, id: u64) {
         if let Some(key) = self.rpcs.find_server(peer, id) {
             self.end_as_server(now, key);
-            self.peers[peer].finished.insert(id);
-        } else {
-            // Packets of a cancelled request may still be under way.
-            self.peers[peer].finished.insert_unseen(id);
         }
+        // Packets of a cancelled request may still be under way.
+        self.peers[peer].finished.insert_unseen(id);
     }
 }
