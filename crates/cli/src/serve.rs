@@ -48,6 +48,10 @@ struct Served {
     bytes_sent: u64,
     packets_received: u64,
     packets_sent: u64,
+    /// RESEND packets sent, because packets of requests were missing.
+    resends: u64,
+    /// DATA packets of answers sent again.
+    packets_resent: u64,
     /// Peers known now.
     peers: usize,
     /// Requests held now: arriving, or with a response not yet acknowledged.
@@ -64,13 +68,15 @@ impl Served {
             bytes_sent: later.bytes_sent - earlier.bytes_sent,
             packets_received: later.packets_received - earlier.packets_received,
             packets_sent: later.packets_sent - earlier.packets_sent,
+            resends: later.resends_sent - earlier.resends_sent,
+            packets_resent: later.data_resent - earlier.data_resent,
             peers: after.view.peers,
             held: after.view.server_rpcs,
         }
     }
 
     fn describe(&self) -> String {
-        format!(
+        let mut text = format!(
             "{} requests in {:.1} s ({:.0}/s), {} in, {} out, {} peers, {} held",
             self.requests,
             self.seconds,
@@ -79,7 +85,11 @@ impl Served {
             size::show(self.bytes_sent as f64),
             self.peers,
             self.held
-        )
+        );
+        if self.resends + self.packets_resent > 0 {
+            text += &format!("; {} packets sent again, {} asked for again", self.packets_resent, self.resends);
+        }
+        text
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use caller::{Caller, Tally};
 use clap::Args;
 use homarus::blocking::{self, Spin};
-use homarus::{CallOptions, Endpoint};
+use homarus::{CallOptions, Endpoint, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Report;
 use serde::Serialize;
@@ -128,7 +128,7 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
     }
     bar.finish_and_clear();
 
-    let report = Report::new(args, server, &tally, start.elapsed(), interrupted);
+    let report = Report::new(args, server, &tally, &endpoint.stats(), start.elapsed(), interrupted);
     out::print(&if args.json { report.json()? } else { report.text() })?;
     match interrupted {
         true => Err(runtime::Interrupted.into()),
@@ -169,6 +169,13 @@ impl Started {
             workers.spawn_blocking(move || caller.call_blocking(&client));
         }
         Ok(Started::Blocking(endpoint))
+    }
+
+    fn stats(&self) -> Stats {
+        match self {
+            Started::Async(endpoint) => endpoint.metrics().stats,
+            Started::Blocking(endpoint) => endpoint.metrics().stats,
+        }
     }
 
     /// Ends all calls.

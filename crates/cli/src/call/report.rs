@@ -5,6 +5,7 @@ use super::{Api, CallArgs};
 use crate::size;
 use crate::trial::Latency;
 use anyhow::Result;
+use homarus::Stats;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,12 +32,23 @@ pub(super) struct Report {
     calls_per_s: f64,
     /// Bits of requests per second; the answers are as many again.
     bits_per_s: f64,
+    /// RESEND packets sent, because packets of answers were missing.
+    resends: u64,
+    /// DATA packets of requests sent again.
+    packets_resent: u64,
     /// `None` if no call was answered.
     latency: Option<Latency>,
 }
 
 impl Report {
-    pub(super) fn new(args: &CallArgs, server: SocketAddr, tally: &Tally, time: Duration, interrupted: bool) -> Report {
+    pub(super) fn new(
+        args: &CallArgs,
+        server: SocketAddr,
+        tally: &Tally,
+        stats: &Stats,
+        time: Duration,
+        interrupted: bool,
+    ) -> Report {
         let answered = tally.nanos.len();
         let seconds = time.as_secs_f64();
         let calls_per_s = answered as f64 / seconds;
@@ -52,6 +64,8 @@ impl Report {
             seconds,
             calls_per_s,
             bits_per_s: calls_per_s * f64::from(args.size) * 8.0,
+            resends: stats.resends_sent,
+            packets_resent: stats.data_resent,
             latency: Latency::of(&tally.nanos),
         }
     }
@@ -92,6 +106,13 @@ impl Report {
                 "rate",
                 format!("{:.0}/s", self.calls_per_s),
                 bits(self.bits_per_s)
+            );
+        }
+        if self.resends + self.packets_resent > 0 {
+            let _ = writeln!(
+                text,
+                "  packets were lost or late: {} sent again, {} asked for again",
+                self.packets_resent, self.resends
             );
         }
         for (why, count) in &self.failures {
