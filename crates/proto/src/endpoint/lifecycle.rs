@@ -31,6 +31,8 @@ impl Endpoint {
             born,
             deadline: None,
             heard: now,
+            not_before: Instant::ZERO,
+            expected_by: self.received_total + self.granter.incoming,
             asked: 0,
             asked_at: Instant::ZERO,
             backoff: 0,
@@ -260,6 +262,11 @@ impl Endpoint {
         if let Some(next) = next {
             self.arm_at(next, now);
         }
+    }
+
+    /// Notes that something about the RPC is under way, behind all that is under way already.
+    pub(super) fn expect(&mut self, key: RpcKey) {
+        self.rpcs[key].expected_by = self.received_total + self.granter.incoming;
     }
 
     /// The time that silence is waited for before the next question about an RPC.

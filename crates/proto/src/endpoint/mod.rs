@@ -73,6 +73,11 @@ pub struct Endpoint {
     send_buffer: usize,
     /// Bytes reserved for incoming messages.
     receive_buffer: usize,
+    /// Bytes of message contents that have come, duplicates too.
+    received_total: u64,
+    /// When any of them came, and when the last that had been granted did.
+    data_at: Instant,
+    granted_data_at: Instant,
     /// Most bytes that may be under way toward us.
     max_incoming: u64,
     closed: bool,
@@ -105,6 +110,9 @@ impl Endpoint {
             stranger_credit: ReplyCredit::default(),
             send_buffer: 0,
             receive_buffer: 0,
+            received_total: 0,
+            data_at: Instant::ZERO,
+            granted_data_at: Instant::ZERO,
             max_incoming: u64::from(config.max_incoming),
             closed: false,
             stats: Stats::default(),

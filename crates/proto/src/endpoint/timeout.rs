@@ -64,7 +64,7 @@ impl Endpoint {
 
     /// When to ask about an RPC that has been waited for since `since`.
     fn silent_at(&self, rpc: &Rpc, since: Instant) -> Instant {
-        since.max(rpc.asked_at) + self.patience(rpc)
+        (since.max(rpc.asked_at) + self.patience(rpc)).max(rpc.not_before)
     }
 
     fn check_rpc(&mut self, now: Instant, key: RpcKey) {
@@ -80,7 +80,13 @@ impl Endpoint {
             self.give_up(now, key, silent_for);
             return;
         }
-        let silent = since.is_some_and(|since| self.silent_at(rpc, since) <= now);
+        let due = since.is_some_and(|since| self.silent_at(rpc, since) <= now);
+        let silent = due && self.is_quiet(now, rpc);
+        if due && !silent {
+            let not_before = now + self.patience(rpc);
+            self.rpcs[key].not_before = not_before;
+        }
+        let rpc = &self.rpcs[key];
         let gap_due = rpc.incoming().and_then(|message| message.next_gap_at()).is_some_and(|at| at <= now);
         match rpc.state {
             State::Responding(_) | State::Executing if silent => self.ask_for_ack(now, key),
@@ -91,6 +97,27 @@ impl Endpoint {
         if let Some(rpc) = self.rpcs.get_mut(key) {
             rpc.lasts = true;
             self.arm(key);
+        }
+    }
+
+    /// Whether silence about an RPC means a loss: not while packets that were under way before it, or have a higher
+    /// priority, are still coming in, for then it may only be queued behind them.
+    fn is_quiet(&self, now: Instant, rpc: &Rpc) -> bool {
+        let patience = self.patience(rpc);
+        let waits_for_ack = matches!(rpc.state, State::Responding(_) | State::Executing);
+        if waits_for_ack || now.saturating_since(self.data_at) >= patience {
+            return true;
+        }
+        let outranked = rpc.incoming().is_some_and(|message| message.granted_rank > 0)
+            && now.saturating_since(self.granted_data_at) < patience;
+        self.received_total >= rpc.expected_by && !outranked
+    }
+
+    /// Asks for what is missing of an RPC without waiting for silence, if anything is.
+    pub(super) fn ask_at_once(&mut self, now: Instant, key: RpcKey) {
+        let owed = self.rpcs[key].incoming().is_some_and(|message| message.outstanding() > 0);
+        if owed && self.rpcs[key].asked == 0 {
+            self.ask_again(now, key, true);
         }
     }
 

@@ -50,6 +50,7 @@ impl Endpoint {
         self.update_send_rank(key);
         let transmit = self.data_packet(key, &chunk, payload);
         if idle {
+            self.expect(key);
             self.arm(key);
         }
         Some(transmit)
@@ -71,7 +72,7 @@ impl Endpoint {
             ack: ack.unwrap_or_default(),
             cutoff_version: peer.cutoff_version,
             retransmit: u8::from(chunk.retransmit),
-            pad: ExtensionBits([extensions, 0, 0]),
+            pad: ExtensionBits([extensions, peer.rtt.to_hint(), 0]),
             segment_offset: if chunk.retransmit { offset } else { NO_SEGMENT_OFFSET },
         };
         let mut header = Header::new(self.port, rpc.remote.port(), rpc.sender_id(), Packet::Data(data));

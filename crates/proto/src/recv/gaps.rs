@@ -9,6 +9,8 @@ pub(crate) struct Gap {
     pub(crate) ask_at: Instant,
     /// Times that it was asked for.
     pub(crate) asked: u32,
+    /// Packets that have arrived from beyond it.
+    passed: u32,
 }
 
 /// Which bytes of a message have arrived: all below `end` but the gaps.
@@ -31,6 +33,25 @@ impl Gaps {
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Gap> {
         self.list.iter_mut()
+    }
+
+    /// Notes that a packet has arrived from beyond all gaps. Returns whether that makes one due now: so many packets
+    /// that have overtaken it say that it was lost.
+    pub(crate) fn pass(&mut self, now: Instant, threshold: u32) -> bool {
+        let mut due = false;
+        for gap in self.list.iter_mut().filter(|gap| gap.asked == 0) {
+            gap.passed += 1;
+            if gap.passed >= threshold && gap.ask_at > now {
+                gap.ask_at = now;
+                due = true;
+            }
+        }
+        due
+    }
+
+    /// Whether part of `range` has been asked for.
+    pub(crate) fn was_asked_for(&self, range: &Range<u32>) -> bool {
+        self.list.iter().any(|gap| gap.asked > 0 && gap.range.start < range.end && range.start < gap.range.end)
     }
 
     /// Records the arrival of `range`, and calls `fresh` with each part of it that had been missing. A range that
@@ -56,7 +77,7 @@ impl Gaps {
             return Err(TooManyGaps);
         }
         if opens_gap {
-            self.list.push(Gap { range: self.end..range.start, ask_at, asked: 0 });
+            self.list.push(Gap { range: self.end..range.start, ask_at, asked: 0, passed: 0 });
             fresh(range.clone());
             self.end = range.end;
             return Ok(());

@@ -21,8 +21,11 @@ pub(crate) struct Incoming {
     gaps: Gaps,
     /// Distinct bytes received.
     received: u32,
+    unscheduled: u32,
     /// Bytes that the sender may send: unscheduled, or granted by us.
     granted: u32,
+    /// Place among the active messages at the last grant; 0 is the best, and has the highest priority.
+    pub(crate) granted_rank: usize,
     /// The sender has not reacted to repeated RESENDs, so what it was granted does not count as under way.
     pub(crate) stalled: bool,
     /// Packets of another length since the last that added something.
@@ -42,11 +45,22 @@ enum Contents {
     Phantom,
 }
 
+/// What an incoming message wants to know of its peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// When a gap that opens now is to be asked for.
+    pub(crate) ask_at: Instant,
+    /// Packets from beyond a gap that make it count as lost.
+    pub(crate) reordering: u32,
+    /// Most gaps.
+    pub(crate) max_gaps: usize,
+}
+
 /// Whether a packet added something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepted {
-    /// New bytes; whether a gap was opened.
-    Fresh { new_gap: bool },
+    /// New bytes. Whether the RPC's timer may have to move because of a gap, and whether the bytes had been asked for.
+    Fresh { gap: bool, was_asked_for: bool },
     /// Nothing new.
     Duplicate,
 }
@@ -59,7 +73,9 @@ impl Incoming {
             contents: if phantom { Contents::Phantom } else { Contents::Bytes(Vec::with_capacity(capacity)) },
             gaps: Gaps::default(),
             received: 0,
+            unscheduled: incoming.min(length),
             granted: incoming.min(length),
+            granted_rank: 0,
             stalled: false,
             contradictions: 0,
             rank: None,
@@ -74,6 +90,11 @@ impl Incoming {
 
     pub(crate) fn length(&self) -> u32 {
         self.length
+    }
+
+    /// Bytes that the sender sends without grants, as far as we know.
+    pub(crate) fn unscheduled(&self) -> u32 {
+        self.unscheduled
     }
 
     pub(crate) fn received(&self) -> u32 {
@@ -117,8 +138,8 @@ impl Incoming {
         offset: u32,
         payload: &[u8],
         payload_len: u32,
-        ask_at: Instant,
-        max_gaps: usize,
+        now: Instant,
+        patience: Patience,
     ) -> Result<Accepted, Discard> {
         let end = offset.checked_add(payload_len).filter(|end| *end <= self.length).ok_or(Discard::Malformed)?;
         let old_end = self.gaps.end();
@@ -126,10 +147,11 @@ impl Incoming {
             Contents::Bytes(bytes) => self.grown(bytes.capacity(), end),
             Contents::Phantom => 0,
         };
+        let was_asked_for = self.gaps.was_asked_for(&(offset..end));
         let contents = &mut self.contents;
         let mut fresh = 0;
         self.gaps
-            .fill(offset..end, ask_at, max_gaps, |part: Range<u32>| {
+            .fill(offset..end, patience.ask_at, patience.max_gaps, |part: Range<u32>| {
                 fresh += part.len() as u32;
                 if let Contents::Bytes(bytes) = contents {
                     let source = &payload[(part.start - offset) as usize..(part.end - offset) as usize];
@@ -143,7 +165,11 @@ impl Incoming {
         }
         // Data beyond what was allowed tells that the sender may send it all the same.
         self.granted = self.granted.max(end);
-        Ok(if fresh == 0 { Accepted::Duplicate } else { Accepted::Fresh { new_gap: offset > old_end } })
+        if fresh == 0 {
+            return Ok(Accepted::Duplicate);
+        }
+        let overdue = offset >= old_end && self.gaps.pass(now, patience.reordering);
+        Ok(Accepted::Fresh { gap: offset > old_end || overdue, was_asked_for })
     }
 
     /// The missing ranges whose time to be asked for has come, at most `most`. Each is put off by `patience`, twice as

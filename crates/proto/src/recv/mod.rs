@@ -7,4 +7,4 @@ mod message;
 
 pub(crate) use cutoffs::{Cutoffs, unscheduled_priority};
 pub(crate) use granter::{GrantRank, Granter};
-pub(crate) use message::{Accepted, Incoming};
+pub(crate) use message::{Accepted, Incoming, Patience};

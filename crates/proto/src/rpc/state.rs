@@ -47,6 +47,11 @@ pub(crate) struct Rpc {
     pub(crate) deadline: Option<(Instant, Duration)>,
     /// When the other side last showed signs of life about this RPC: DATA, GRANT or BUSY.
     pub(crate) heard: Instant,
+    /// What was under way when the RPC was last heard of must have come before silence means a loss: the endpoint's
+    /// count of received bytes at which it has.
+    pub(crate) expected_by: u64,
+    /// Silence was found to be no loss; when to look again.
+    pub(crate) not_before: Instant,
     /// RESENDs or NEED_ACKs since then.
     pub(crate) asked: u32,
     /// When the last of them left.

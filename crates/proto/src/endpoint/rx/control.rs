@@ -63,6 +63,10 @@ impl Endpoint {
         if outcome != Some(ResendOutcome::Queued) {
             self.send_busy(to, sender_id, false);
         }
+        if matches!(self.rpcs[key].state, State::Arriving(_)) {
+            // The client has sent all that it may: what is missing was lost.
+            self.ask_at_once(now, key);
+        }
         self.arm(key);
         Ok(())
     }
@@ -134,6 +138,7 @@ impl Endpoint {
         rpc.heard(now);
         rpc.only_busy = no_room;
         rpc.known_to_server |= !no_room;
+        self.expect(key);
         self.arm(key);
         Ok(())
     }

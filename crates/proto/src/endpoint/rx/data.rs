@@ -3,7 +3,7 @@
 use super::Body;
 use crate::endpoint::Endpoint;
 use crate::peer::PeerKey;
-use crate::recv::{Accepted, Incoming};
+use crate::recv::{Accepted, Incoming, Patience};
 use crate::rpc::{RpcKey, State};
 use crate::wire::{COMMON_LEN, CUTOFFS_LEN, Data, ExtensionBits, Header, Packet};
 use crate::{Discard, Instant, Payload, RpcError};
@@ -69,7 +69,7 @@ impl Endpoint {
             }
             return Err(Discard::TooLong);
         }
-        self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
+        self.note_extensions(peer, data);
         if data.ack.client_id != 0 {
             self.on_one_ack(now, peer, data.ack.client_id);
         }
@@ -96,6 +96,7 @@ impl Endpoint {
             let key = self.begin(now, id, peer, from, State::Executing);
             self.rpcs[key].incast = incast;
             self.stats.bytes_received += body.len() as u64;
+            self.note_arrival(now, body.len() as u32, false);
             self.announce_request(key, to_payload(body));
             self.arm(key);
             return Ok(());
@@ -117,7 +118,7 @@ impl Endpoint {
     ) -> Result<(), Discard> {
         let key = self.rpcs.find_client(header.client_id()).ok_or(Discard::UnknownRpc)?;
         let peer = self.rpcs[key].peer;
-        self.peers[peer].knows_extensions |= data.pad.has(ExtensionBits::HOMARUS);
+        self.note_extensions(peer, data);
         let remote = self.rpcs[key].remote;
         self.check_cutoff_version(now, peer, remote, header.client_id(), data);
         if data.message_length > self.longest_accepted() {
@@ -133,6 +134,7 @@ impl Endpoint {
                 self.note_size(data);
                 self.resend_answered(now, key);
                 self.stats.bytes_received += body.len() as u64;
+                self.note_arrival(now, body.len() as u32, false);
                 let rpc = self.end(now, key);
                 self.succeed(&rpc, to_payload(body));
                 return Ok(());
@@ -153,8 +155,13 @@ impl Endpoint {
             self.contradict(key, data, phantom)?;
         }
         let len = body.len() as u32;
-        let (max_gaps, peer) = (self.config.max_gaps, self.rpcs[key].peer);
-        let ask_at = now + self.peers[peer].rtt.reordering(&self.config);
+        let peer = self.rpcs[key].peer;
+        let rtt = &self.peers[peer].rtt;
+        let patience = Patience {
+            ask_at: now + rtt.reordering_time(&self.config),
+            reordering: rtt.reordering_packets(),
+            max_gaps: self.config.max_gaps,
+        };
         let contents = match body {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
@@ -166,7 +173,7 @@ impl Endpoint {
                     message.rtt_probe = None;
                 }
                 message.stalled = false;
-                let accepted = message.accept(offset, contents, len, ask_at, max_gaps)?;
+                let accepted = message.accept(offset, contents, len, now, patience)?;
                 Ok((accepted, probe, message.is_complete()))
             })
             .unwrap_or(Err(Discard::Duplicate));
@@ -175,9 +182,16 @@ impl Endpoint {
             self.peers[peer].rtt.sample(now, granted_at);
         }
         match accepted {
-            Accepted::Fresh { .. } => self.rpcs[key].progressed(now),
+            Accepted::Fresh { was_asked_for, .. } => {
+                self.rpcs[key].progressed(now);
+                if was_asked_for && data.retransmit == 0 {
+                    self.peers[peer].rtt.was_reordered();
+                }
+            }
             Accepted::Duplicate => self.rpcs[key].heard(now),
         }
+        self.note_arrival(now, len, offset >= self.rpcs[key].incoming().map_or(0, |message| message.unscheduled()));
+        self.expect(key);
         self.resend_answered(now, key);
         if complete {
             self.stats.bytes_received += u64::from(len);
@@ -188,9 +202,9 @@ impl Endpoint {
         self.granter.mark_dirty();
         match accepted {
             Accepted::Duplicate => Err(Discard::Duplicate),
-            Accepted::Fresh { new_gap } => {
+            Accepted::Fresh { gap, .. } => {
                 self.stats.bytes_received += u64::from(len);
-                if new_gap || self.rpcs[key].timer.is_none() {
+                if gap || self.rpcs[key].timer.is_none() {
                     self.arm(key);
                 }
                 Ok(())
@@ -227,6 +241,22 @@ impl Endpoint {
     fn check_room(&self, length: u32) -> Result<(), Discard> {
         let fits = self.receive_buffer + length as usize <= self.config.max_receive_buffer;
         if fits { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+
+    fn note_extensions(&mut self, peer: PeerKey, data: &Data) {
+        if data.pad.has(ExtensionBits::HOMARUS) {
+            self.peers[peer].knows_extensions = true;
+            self.peers[peer].rtt.take_hint(data.pad.round_trip());
+        }
+    }
+
+    /// Notes that contents came, and whether a grant had called them.
+    fn note_arrival(&mut self, now: Instant, len: u32, granted: bool) {
+        self.received_total += u64::from(len);
+        self.data_at = now;
+        if granted {
+            self.granted_data_at = now;
+        }
     }
 
     /// Lets the sizes that come choose the cutoffs.
