@@ -36,21 +36,22 @@ struct Variant {
     many: bool,
 }
 
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 12] = [
     Variant { name: "udp, blocking", run: udp_blocking, beside: None, many: false },
-    Variant { name: "homarus, blocking", run: || homarus_blocking(Spin::Never), beside: Some(0), many: false },
+    Variant { name: "homarus, blocking", run: || homarus_blocking(Spin::default()), beside: Some(0), many: false },
+    Variant { name: "homarus, sleeping at once", run: || homarus_blocking(Spin::Never), beside: Some(0), many: false },
     Variant { name: "udp, spinning", run: udp_spinning, beside: None, many: false },
-    Variant { name: "homarus, spinning", run: || homarus_blocking(Spin::Always), beside: Some(2), many: false },
+    Variant { name: "homarus, spinning", run: || homarus_blocking(Spin::Always), beside: Some(3), many: false },
     Variant { name: "udp, tokio", run: || udp_tokio(false), beside: None, many: false },
-    Variant { name: "homarus, tokio", run: || homarus_tokio(1, false), beside: Some(4), many: false },
-    Variant { name: "udp, tokio threads", run: || udp_tokio(true), beside: None, many: false },
-    Variant { name: "homarus, tokio threads", run: || homarus_tokio(1, true), beside: Some(6), many: false },
-    Variant { name: "udp, coalesced × 64", run: udp_coalesced, beside: None, many: true },
-    Variant { name: "homarus, tokio × 64", run: || homarus_tokio(OUTSTANDING, false), beside: Some(8), many: true },
+    Variant { name: "homarus, tokio", run: || homarus_tokio(1, false), beside: Some(5), many: false },
+    Variant { name: "udp, threaded tokio", run: || udp_tokio(true), beside: None, many: false },
+    Variant { name: "homarus, threaded tokio", run: || homarus_tokio(1, true), beside: Some(7), many: false },
+    Variant { name: "64 × udp, coalesced", run: udp_coalesced, beside: None, many: true },
+    Variant { name: "64 × homarus, tokio", run: || homarus_tokio(OUTSTANDING, false), beside: Some(9), many: true },
     Variant {
-        name: "homarus, tokio threads × 64",
+        name: "64 × homarus, threaded tokio",
         run: || homarus_tokio(OUTSTANDING, true),
-        beside: Some(8),
+        beside: Some(9),
         many: true,
     },
 ];

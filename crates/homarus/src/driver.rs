@@ -98,11 +98,19 @@ impl Driver {
         self.core.poll_event()
     }
 
-    /// Lets the core do what has become due.
-    pub(crate) fn expire(&mut self, now: Instant) {
-        if self.core.poll_timeout().is_some_and(|due| due <= now) {
+    /// Lets the core do what has become due, if anything.
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+        let due = self.core.poll_timeout().is_some_and(|due| due <= now);
+        if due {
             self.core.handle_timeout(now);
         }
+        due
+    }
+
+    /// Whether time counts in microseconds: for a gap in a message, or for the next packet of a paced one. Otherwise what
+    /// the core waits for is the usual response, which it would ask for again only after many round trips.
+    pub(crate) fn is_time_critical(&self) -> bool {
+        self.core.wants_device_queue() || self.core.view().incoming > 0
     }
 
     /// When [`expire`](Self::expire) and [`flush`](Self::flush) are due, if nothing happens before.

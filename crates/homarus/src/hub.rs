@@ -18,6 +18,9 @@ use std::time::Duration;
 const CROWD: usize = 4;
 /// Longest that packets wait for the driver task while it is scheduled; then whoever has the next ones sends all.
 const MAX_DEFERRAL: Duration = Duration::from_micros(40);
+/// Commands whose packets wait for the driver task at most: enough to share the cost of a system call, and few enough for
+/// the peer to begin with them while this side goes on.
+const MAX_DEFERRED: usize = 16;
 /// How soon to try a full socket again, should nobody be told that it has become writable.
 const FULL_RETRY: Duration = Duration::from_millis(1);
 
@@ -41,6 +44,8 @@ impl Hub {
             deferred: None,
             phase: Phase::Open,
             failure: None,
+            last_active: Instant::ZERO,
+            asleep: false,
             ending: Vec::new(),
             released: false,
         };
@@ -87,6 +92,14 @@ pub(crate) struct Turn {
     pub(crate) events: usize,
 }
 
+/// Packets that wait for the driver task's next turn.
+#[derive(Clone, Copy, Debug)]
+struct Deferred {
+    since: Instant,
+    /// Calls, answers and the like that have added to them.
+    commands: usize,
+}
+
 /// What an endpoint's user may still do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -108,8 +121,11 @@ pub(crate) struct State {
     inbox: Inbox,
     /// Wakes the task that drives the endpoint. None drives a blocking one: the timer wakes the thread that does.
     task: Option<Waker>,
+    last_active: Instant,
+    /// Whether whoever drives the endpoint sleeps, so that the timer must wake it.
+    asleep: bool,
     /// Since when packets wait for the driver task's next turn, if it is scheduled.
-    deferred: Option<Instant>,
+    deferred: Option<Deferred>,
     phase: Phase,
     /// What broke the socket.
     failure: Option<Arc<io::Error>>,
@@ -122,6 +138,11 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn now(&self) -> Instant {
         self.driver.now()
+    }
+
+    /// When the endpoint was last driven, or last called or answered.
+    pub(crate) fn last_active(&self) -> Instant {
+        self.last_active
     }
 
     pub(crate) fn local_addr(&self) -> SocketAddr {
@@ -160,6 +181,8 @@ impl State {
             Some(task) => task.clone_from(waker),
             None => self.task = Some(waker.clone()),
         }
+        // Between its turns.
+        self.asleep = true;
     }
 
     /// Has the endpoint driven soon.
@@ -180,10 +203,11 @@ impl State {
         waker: Option<&Waker>,
     ) -> Result<RpcId, Error> {
         let now = self.driver.now();
+        self.last_active = now;
         let rpc = self.driver.request(now, peer, message, options).map_err(|error| self.explain(error))?;
         self.calls.insert(rpc, waker.cloned());
         if self.deferred.is_none() && self.task.is_some() && self.calls.len() >= CROWD {
-            self.deferred = Some(now);
+            self.deferred = Some(Deferred { since: now, commands: 1 });
             self.nudge(now);
         } else {
             self.push_out(now);
@@ -208,6 +232,7 @@ impl State {
 
     pub(crate) fn respond(&mut self, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
         let now = self.driver.now();
+        self.last_active = now;
         let answered = self.driver.respond(now, rpc, message).map_err(|error| self.explain(error));
         self.push_out(now);
         answered
@@ -237,10 +262,12 @@ impl State {
 
     /// Sends what a command produced: now, or in the driver task's turn if that is about to come.
     fn push_out(&mut self, now: Instant) {
-        match &mut self.deferred {
-            Some(since) if now.saturating_since(*since) < MAX_DEFERRAL => return,
-            Some(since) => *since = now,
-            None => {}
+        if let Some(deferred) = &mut self.deferred {
+            deferred.commands += 1;
+            if deferred.commands < MAX_DEFERRED && now.saturating_since(deferred.since) < MAX_DEFERRAL {
+                return;
+            }
+            *deferred = Deferred { since: now, commands: 0 };
         }
         if let Err(error) = self.driver.flush(now).and_then(|()| self.arm(now)) {
             self.failure.get_or_insert(Arc::new(error));
@@ -256,12 +283,13 @@ impl State {
         if self.is_closed() {
             return Turn::default();
         }
-        self.deferred = None;
         let now = self.driver.now();
-        let rang = self.timer.settle(now);
+        self.last_active = now;
+        let rang = self.timer.settle(now) && self.deferred.is_none();
         let sent = self.driver.sent();
         let result = self.try_turn(now, readable, wakes);
         if rang && let Ok(Turn { received: 0, events }) = result {
+            // Nothing but the time can have led to this.
             self.timer.note(events > 0 || self.driver.sent() > sent);
         }
         if let Some(error) = self.failure.clone().or(result.as_ref().err().cloned()) {
@@ -274,7 +302,13 @@ impl State {
 
     fn try_turn(&mut self, now: Instant, readable: bool, wakes: &mut Vec<Waker>) -> Result<Turn, Arc<io::Error>> {
         let received = if readable { self.driver.receive(now)? } else { 0 };
-        self.driver.expire(now);
+        let expired = self.driver.expire(now);
+        let deferred = self.deferred.take().is_some();
+        let idle = received == 0 && !expired && !deferred && !self.driver.is_full();
+        if idle && self.phase == Phase::Open {
+            self.arm(now)?;
+            return Ok(Turn::default());
+        }
         let events = self.dispatch(now, wakes);
         self.driver.flush(now)?;
         if self.is_drained(now) {
@@ -301,7 +335,25 @@ impl State {
         events
     }
 
+    /// Whoever drives the endpoint is about to sleep, until the socket or the timer wakes it.
+    pub(crate) fn fall_asleep(&mut self) -> io::Result<()> {
+        self.asleep = true;
+        self.timer.silence();
+        self.arm(self.driver.now())
+    }
+
+    /// Whoever drives the endpoint is awake; `rang` if it was the timer that woke it.
+    pub(crate) fn wake_up(&mut self, rang: bool) {
+        self.asleep = false;
+        if rang {
+            self.timer.note_readable();
+        }
+    }
+
     fn arm(&mut self, now: Instant) -> io::Result<()> {
+        if !self.asleep {
+            return Ok(());
+        }
         let drained = match self.phase {
             Phase::Draining(until) if now < until => Some(until),
             _ => None,
@@ -311,14 +363,14 @@ impl State {
             false => self.driver.next_timeout(),
         };
         match due.into_iter().chain(drained).min() {
-            Some(at) => self.timer.arm(now, at),
+            Some(at) => self.timer.arm(now, at, self.driver.is_time_critical()),
             None => Ok(()),
         }
     }
 
     /// Lets packets wait for the driver task's next turn, which is scheduled.
     pub(crate) fn defer(&mut self) {
-        self.deferred = Some(self.driver.now());
+        self.deferred = Some(Deferred { since: self.driver.now(), commands: 0 });
     }
 
     /// Whether packets wait for the driver task.

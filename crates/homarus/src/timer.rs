@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Most that the timer lags behind what the core asks for.
-const MAX_SLACK: Duration = Duration::from_micros(200);
+const MAX_SLACK: Duration = Duration::from_millis(2);
 /// Lag after the first ring in vain.
-const MIN_SLACK: Duration = Duration::from_micros(10);
+const MIN_SLACK: Duration = Duration::from_micros(50);
 
 /// A timer that whoever drives the endpoint waits for next to the socket.
 ///
 /// The runtime's own timers tick in milliseconds, too coarse for round trips of microseconds. Setting this one
-/// costs a system call, so it is only ever moved earlier. Most of what it is set for, such as asking for a response
-/// again, is no longer needed when the time comes. So each ring in vain lets the next one lag, and one that was needed
-/// makes the timer precise again.
+/// costs a system call and ringing an interrupt, as much as half a round trip, so it is only ever moved earlier. Most of
+/// what it is set for, such as asking for a response again, is no longer needed when the time comes: so each ring in
+/// vain lets the next one lag where time is not critical, and one that was needed makes the timer precise again.
 pub(crate) struct Timer {
     fd: Arc<OwnedFd>,
     armed: Instant,
@@ -38,9 +38,9 @@ impl Timer {
         &self.fd
     }
 
-    /// Makes the timer ring soon after `due`.
-    pub(crate) fn arm(&mut self, now: Instant, due: Instant) -> io::Result<()> {
-        let at = due.max(now + self.slack);
+    /// Makes the timer ring at `due`, or soon after it if time is not `critical`.
+    pub(crate) fn arm(&mut self, now: Instant, due: Instant, critical: bool) -> io::Result<()> {
+        let at = if critical { due } else { due.max(now + self.slack) };
         if at < self.armed { self.set(now, at) } else { Ok(()) }
     }
 
@@ -105,7 +105,7 @@ mod tests {
     fn rings_and_is_silenced() {
         let mut timer = Timer::new().expect("timer");
         let at = Instant::ZERO + Duration::from_micros(50);
-        timer.arm(Instant::ZERO, at).expect("arm");
+        timer.arm(Instant::ZERO, at, false).expect("arm");
         assert!(is_readable(&timer));
         assert!(timer.settle(at));
         timer.silence();
@@ -117,10 +117,10 @@ mod tests {
     fn only_moves_earlier() {
         let mut timer = Timer::new().expect("timer");
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-        timer.arm(Instant::ZERO, at(20)).expect("arm");
-        timer.arm(Instant::ZERO, at(30)).expect("arm");
+        timer.arm(Instant::ZERO, at(20), false).expect("arm");
+        timer.arm(Instant::ZERO, at(30), false).expect("arm");
         assert_eq!(timer.armed, at(20));
-        timer.arm(Instant::ZERO, at(10)).expect("arm");
+        timer.arm(Instant::ZERO, at(10), false).expect("arm");
         assert_eq!(timer.armed, at(10));
         assert!(!timer.settle(at(9)));
         assert_eq!(timer.armed, at(10));
@@ -133,18 +133,20 @@ mod tests {
         for _ in 0..20 {
             timer.note(false);
         }
-        timer.arm(now, now).expect("arm");
+        timer.arm(now, now, false).expect("arm");
         assert_eq!(timer.armed, now + MAX_SLACK);
+        timer.arm(now, now, true).expect("arm");
+        assert_eq!(timer.armed, now);
         assert!(timer.settle(now + MAX_SLACK));
         timer.note(true);
-        timer.arm(now, now).expect("arm");
+        timer.arm(now, now, false).expect("arm");
         assert_eq!(timer.armed, now);
     }
 
     #[test]
     fn a_time_that_has_passed_rings_at_once() {
         let mut timer = Timer::new().expect("timer");
-        timer.arm(Instant::ZERO + Duration::from_secs(1), Instant::ZERO).expect("arm");
+        timer.arm(Instant::ZERO + Duration::from_secs(1), Instant::ZERO, false).expect("arm");
         assert!(is_readable(&timer));
     }
 }

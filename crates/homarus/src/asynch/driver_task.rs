@@ -5,6 +5,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Turns in a row without letting other tasks run, as long as none of them has anything to do.
 const TURNS_IN_A_ROW: usize = 16;
@@ -18,6 +19,8 @@ pub(super) struct DriverTask {
     ready: Option<Ready>,
     /// Whether the tasks that were about to run when packets were deferred have run.
     yielded: bool,
+    /// Whether yielding rouses other threads of the runtime, which costs more than to look at the socket once more.
+    yields_dearly: bool,
     wakes: Vec<Waker>,
 }
 
@@ -41,7 +44,8 @@ impl DriverTask {
             (state.socket().cloned(), Arc::clone(state.timer().fd()))
         };
         let ready = Ready::new(socket.ok_or(io::ErrorKind::NotConnected)?, timer)?;
-        Ok(DriverTask { hub, ready: Some(ready), yielded: false, wakes: Vec::new() })
+        let yields_dearly = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
+        Ok(DriverTask { hub, ready: Some(ready), yielded: false, yields_dearly, wakes: Vec::new() })
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Next {
@@ -73,13 +77,12 @@ impl DriverTask {
                 if ready.poll_readable(cx).is_ready() { Next::Again } else { Next::Wait }
             }
             (0, None) => Next::Wait,
-            _ if turn.events == 0 => Next::Again,
-            _ => {
-                if turn.events >= BATCH_WORTHWHILE {
-                    state.defer();
-                }
+            _ if turn.events >= BATCH_WORTHWHILE => {
+                state.defer();
                 Next::Yield
             }
+            _ if turn.events == 0 || self.yields_dearly => Next::Again,
+            _ => Next::Yield,
         };
         if !state.is_full() {
             ready.forget_writable();

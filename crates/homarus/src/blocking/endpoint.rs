@@ -1,7 +1,6 @@
 use super::Spin;
 use super::client::Client;
-use super::leader::Leadership;
-use super::wait::wait;
+use super::wait::Waiting;
 use crate::builder::Builder;
 use crate::handle::Handle;
 use crate::hub::{Hub, State};
@@ -31,8 +30,7 @@ pub struct Endpoint {
 
 struct Inner {
     handle: Arc<Handle>,
-    leadership: Leadership,
-    spin: Spin,
+    waiting: Waiting,
 }
 
 impl Endpoint {
@@ -52,7 +50,7 @@ impl Endpoint {
 
     pub(crate) fn new(hub: Hub, spin: Spin) -> Endpoint {
         let handle = Arc::new(Handle::new(Arc::new(hub)));
-        Endpoint { inner: Arc::new(Inner { handle, leadership: Leadership::default(), spin }) }
+        Endpoint { inner: Arc::new(Inner { handle, waiting: Waiting::new(spin) }) }
     }
 
     fn wait<'a, T>(
@@ -60,7 +58,7 @@ impl Endpoint {
         state: MutexGuard<'a, State>,
         done: impl FnMut(&mut State, Option<&Waker>) -> Option<T>,
     ) -> T {
-        wait(&self.inner.handle, &self.inner.leadership, self.inner.spin, state, done)
+        self.inner.waiting.until(&self.inner.handle, state, done)
     }
 
     /// The address that peers call.

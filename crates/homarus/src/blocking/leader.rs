@@ -7,12 +7,12 @@ use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 
 /// Who leads, and who waits to.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Leadership {
     ranks: Mutex<Ranks>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Ranks {
     led: bool,
     /// Threads that sleep and will lead if woken.
