@@ -6,4 +6,9 @@
 //! network heal, and checks that every RPC ended exactly once, that contents arrived intact and that no state is left.
 //! [`cases`] holds the bodies of the fuzz targets, so that ordinary tests can replay their corpus.
 
+pub mod cases;
+pub mod content;
+pub mod dice;
 pub mod net;
+pub mod run;
+pub mod scenario;

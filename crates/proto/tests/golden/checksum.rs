@@ -14,10 +14,14 @@ pub(crate) enum Checksum {
 }
 
 impl Captured {
+    /// Whether a program with a raw socket made it, not the kernel module.
+    pub(crate) fn from_raw_peer(&self) -> bool {
+        self.ends[0] == u32::from_be_bytes([10, 77, 0, 1])
+    }
+
     /// Compares the checksum field with what it should be.
     pub(crate) fn checksum(&self) -> Checksum {
-        let mut pseudo = Vec::from(self.source.to_be_bytes());
-        pseudo.extend(self.destination.to_be_bytes());
+        let mut pseudo: Vec<u8> = self.ends.iter().flat_map(|end| end.to_be_bytes()).collect();
         pseudo.extend([0, 6]);
         pseudo.extend((self.homa.len() as u16).to_be_bytes());
         let field = u16::from_be_bytes([self.homa[16], self.homa[17]]);

@@ -118,7 +118,7 @@ fn data_covers_each_message() {
             let start = header.data_offset(&data) as usize;
             let end = start + captured.homa.len() - header.packet.packet_type().header_len();
             let (known, covered) = messages
-                .entry((captured.source, header.sender_id))
+                .entry((captured.ends[0], header.sender_id))
                 .or_insert_with(|| (length, vec![false; length as usize]));
             assert_eq!(*known, length, "{name}");
             assert!(end <= covered.len(), "{name}: {start}..{end} of {length}");

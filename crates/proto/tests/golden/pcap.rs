@@ -5,19 +5,10 @@ const HOMA: u8 = 146;
 
 /// A Homa packet and what its IP header said.
 pub(crate) struct Captured {
-    /// Source address.
-    pub(crate) source: u32,
-    /// Destination address.
-    pub(crate) destination: u32,
+    /// Addresses of source and destination.
+    pub(crate) ends: [u32; 2],
     /// From the first Homa byte on, without Ethernet's padding.
     pub(crate) homa: Vec<u8>,
-}
-
-impl Captured {
-    /// Whether a program with a raw socket made it, not the kernel module.
-    pub(crate) fn from_raw_peer(&self) -> bool {
-        self.source == u32::from_be_bytes([10, 77, 0, 1])
-    }
 }
 
 /// All Homa packets in one of the captures of `data/pcaps`.
@@ -51,7 +42,7 @@ fn homa_in_frame(frame: &[u8]) -> Option<Captured> {
     }
     let header_len = usize::from(ip[0] & 0xf) * 4;
     let total_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-    Some(Captured { source: u32_be(ip, 12), destination: u32_be(ip, 16), homa: ip[header_len..total_len].to_vec() })
+    Some(Captured { ends: [u32_be(ip, 12), u32_be(ip, 16)], homa: ip[header_len..total_len].to_vec() })
 }
 
 fn u32_le(bytes: &[u8], at: usize) -> u32 {

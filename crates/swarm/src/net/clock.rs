@@ -10,9 +10,7 @@ pub struct Clock {
 impl Clock {
     /// A clock that shows `ahead` when the world's time is zero.
     pub fn new(ahead: Duration) -> Clock {
-        Clock {
-            ahead_nanos: i64::try_from(ahead.as_nanos()).unwrap_or(i64::MAX / 2),
-        }
+        Clock { ahead_nanos: i64::try_from(ahead.as_nanos()).unwrap_or(i64::MAX / 2) }
     }
 
     /// What this clock shows at `world`.

@@ -13,6 +13,8 @@ pub enum Fate {
     Late(Duration),
     /// It goes its way, and a copy follows this much later.
     Twice(Duration),
+    /// It goes its way, and so does another packet that none of the endpoints sent.
+    With(Box<Packet>),
     /// Another packet arrives in its place: checksums do not catch everything.
     Instead(Box<Packet>),
 }

@@ -41,6 +41,7 @@ pub(super) enum Process {
 
 pub(super) struct Host {
     pub(super) address: SocketAddr,
+    pub(super) config: Config,
     pub(super) endpoint: Endpoint,
     pub(super) clock: Clock,
     pub(super) link: LinkSpec,
@@ -51,15 +52,18 @@ pub(super) struct Host {
     pub(super) socket: VecDeque<usize>,
     /// World time of the earliest timer event in the schedule.
     pub(super) timer_at: Instant,
+    /// How often in a row its timer was due at the same time, and that time.
+    pub(super) repetitions: (u64, Instant),
     /// Interactions so far.
     pub(super) turns: u64,
 }
 
 impl Host {
     pub(super) fn new(id: HostId, spec: HostSpec) -> Host {
-        let endpoint = Endpoint::new(spec.config, PORT, spec.seed).expect("a valid configuration");
+        let endpoint = Endpoint::new(spec.config.clone(), PORT, spec.seed).expect("a valid configuration");
         Host {
             address: address_of(id),
+            config: spec.config,
             endpoint,
             clock: Clock::new(spec.clock_ahead),
             link: spec.link,
@@ -68,6 +72,7 @@ impl Host {
             process: Process::Running,
             socket: VecDeque::new(),
             timer_at: Instant::FAR_FUTURE,
+            repetitions: (0, Instant::ZERO),
             turns: 0,
         }
     }
@@ -77,8 +82,8 @@ impl Host {
     }
 
     /// A new process with nothing in memory.
-    pub(super) fn restart(&mut self, config: Config, seed: u64) {
-        self.endpoint = Endpoint::new(config, PORT, seed).expect("a valid configuration");
+    pub(super) fn restart(&mut self, seed: u64) {
+        self.endpoint = Endpoint::new(self.config.clone(), PORT, seed).expect("a valid configuration");
         self.process = Process::Running;
     }
 }
@@ -90,7 +95,7 @@ pub(super) fn address_of(id: HostId) -> SocketAddr {
 }
 
 /// The host at an address, if one could live there.
-pub(super) fn host_at(address: SocketAddr) -> Option<HostId> {
+pub fn host_at(address: SocketAddr) -> Option<HostId> {
     let SocketAddr::V4(v4) = address else {
         return None;
     };

@@ -20,24 +20,12 @@ pub struct LinkSpec {
 impl LinkSpec {
     /// The same rate both ways, a deep buffer at the switch and the usual one in the socket.
     pub fn symmetric(rate: u64, delay: Duration) -> LinkSpec {
-        LinkSpec {
-            up_rate: Some(rate),
-            down_rate: Some(rate),
-            delay,
-            port_buffer: 64 << 20,
-            send_buffer: 212_992,
-        }
+        LinkSpec { up_rate: Some(rate), down_rate: Some(rate), delay, port_buffer: 64 << 20, send_buffer: 212_992 }
     }
 
     /// No limit but a delay.
     pub fn ideal(delay: Duration) -> LinkSpec {
-        LinkSpec {
-            up_rate: None,
-            down_rate: None,
-            delay,
-            port_buffer: usize::MAX,
-            send_buffer: u64::MAX,
-        }
+        LinkSpec { up_rate: None, down_rate: None, delay, port_buffer: usize::MAX, send_buffer: u64::MAX }
     }
 }
 
@@ -55,25 +43,18 @@ pub(super) struct Uplink {
 
 impl Uplink {
     pub(super) fn new(rate: Option<u64>) -> Uplink {
-        Uplink {
-            rate,
-            free_at: Instant::ZERO,
-        }
+        Uplink { rate, free_at: Instant::ZERO }
     }
 
     /// Bytes that wait or are being sent.
     pub(super) fn backlog(&self, now: Instant) -> u64 {
         let nanos = self.free_at.saturating_since(now).as_nanos() as u64;
-        self.rate.map_or(0, |rate| {
-            (u128::from(nanos) * u128::from(rate)).div_ceil(8_000_000_000) as u64
-        })
+        self.rate.map_or(0, |rate| (u128::from(nanos) * u128::from(rate)).div_ceil(8_000_000_000) as u64)
     }
 
     /// When no more than `bytes` will wait.
     pub(super) fn drained_to(&self, bytes: u64) -> Instant {
-        self.rate.map_or(Instant::ZERO, |rate| {
-            self.free_at - transmission_time(bytes as usize, rate)
-        })
+        self.rate.map_or(Instant::ZERO, |rate| self.free_at - transmission_time(bytes as usize, rate))
     }
 
     /// Queues a packet and gives the time when its last bit will have left.
@@ -99,16 +80,7 @@ pub(super) struct Downlink {
 
 impl Downlink {
     pub(super) fn new(rate: Option<u64>, capacity: usize) -> Downlink {
-        Downlink {
-            rate,
-            queues: Default::default(),
-            occupied: 0,
-            bytes: 0,
-            capacity,
-            busy: false,
-            peak: 0,
-            dropped: 0,
-        }
+        Downlink { rate, queues: Default::default(), occupied: 0, bytes: 0, capacity, busy: false, peak: 0, dropped: 0 }
     }
 
     /// Queues a packet by its key; false if the buffer has no room for it.

@@ -1,5 +1,6 @@
 //! Hosts, links, switch ports and one virtual clock.
 
+mod bounds;
 mod clock;
 mod fate;
 mod host;
@@ -12,7 +13,7 @@ mod world;
 
 pub use clock::Clock;
 pub use fate::{Fate, Judge};
-pub use host::{HostId, HostSpec};
+pub use host::{HostId, HostSpec, host_at};
 pub use link::LinkSpec;
 pub use packet::Packet;
 pub use sight::{Observer, Sight};

@@ -17,10 +17,7 @@ pub struct Packet {
 impl Packet {
     /// Any bytes at all.
     pub fn raw(from: SocketAddr, to: SocketAddr, bytes: Vec<u8>) -> Packet {
-        Packet {
-            from,
-            transmit: Transmit::new(to, 0, &[], bytes.into()),
-        }
+        Packet { from, transmit: Transmit::new(to, 0, &[], bytes.into()) }
     }
 
     /// Where it goes.

@@ -1,9 +1,8 @@
+use super::bounds;
 use super::host::{Host, Process, host_at};
 use super::schedule::{Happening, Schedule};
 use super::{Fate, HostId, HostSpec, Judge, Observer, Packet, Sight, TraceHash, link};
-use homarus_proto::{
-    CallOptions, Config, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError,
-};
+use homarus_proto::{CallOptions, Config, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError};
 use homarus_proto::{RpcId, SendError, Unreachable};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -42,7 +41,8 @@ pub enum Occurrence {
 }
 
 /// Hosts around one switch, and the time. It drives every endpoint as a correct driver does and panics if one breaks
-/// the contract between them: if polling does not end, or if a timer stays due after it was handled.
+/// the contract between them: if polling does not end, if a timer stays due after it was handled, or
+/// if it holds more than its configuration allows.
 pub struct World {
     now: Instant,
     hosts: Vec<Host>,
@@ -160,8 +160,7 @@ impl World {
 
     /// Rings at a time of the world.
     pub fn alarm(&mut self, at: Instant, token: u64) {
-        self.schedule
-            .add(at.max(self.now), Happening::Alarm { token });
+        self.schedule.add(at.max(self.now), Happening::Alarm { token });
     }
 
     /// Starts an RPC.
@@ -173,21 +172,12 @@ impl World {
         options: CallOptions,
     ) -> Result<RpcId, SendError> {
         let to = self.hosts[to].address;
-        self.with(from, |endpoint, now| {
-            endpoint.send_request(now, to, message, options)
-        })
+        self.with(from, |endpoint, now| endpoint.send_request(now, to, message, options))
     }
 
     /// Answers one.
-    pub fn respond(
-        &mut self,
-        host: HostId,
-        rpc: IncomingRpc,
-        message: impl Into<Payload>,
-    ) -> Result<(), SendError> {
-        self.with(host, |endpoint, now| {
-            endpoint.send_response(now, rpc, message)
-        })
+    pub fn respond(&mut self, host: HostId, rpc: IncomingRpc, message: impl Into<Payload>) -> Result<(), SendError> {
+        self.with(host, |endpoint, now| endpoint.send_response(now, rpc, message))
     }
 
     /// Does something with an endpoint, and then sends what it has to send.
@@ -217,6 +207,16 @@ impl World {
         self.turn(host);
     }
 
+    /// Whether a process runs.
+    pub fn is_running(&self, host: HostId) -> bool {
+        self.hosts[host].process == Process::Running
+    }
+
+    /// A host's configuration.
+    pub fn config(&self, host: HostId) -> &Config {
+        &self.hosts[host].config
+    }
+
     /// Kills a process; `icmp` tells whether its host answers packets with errors.
     pub fn kill(&mut self, host: HostId, icmp: bool) {
         self.hosts[host].process = Process::Dead { icmp };
@@ -224,17 +224,15 @@ impl World {
             self.packets.remove(key);
         }
         self.occurrences.retain(|occurrence| match occurrence {
-            Occurrence::Request { host: at, .. } | Occurrence::Response { host: at, .. } => {
-                *at != host
-            }
+            Occurrence::Request { host: at, .. } | Occurrence::Response { host: at, .. } => *at != host,
             Occurrence::Alarm(_) => true,
         });
     }
 
-    /// Starts a new process on a host. Panics if its configuration is not valid.
-    pub fn restart(&mut self, host: HostId, config: Config, seed: u64) {
+    /// Starts a new process on a host, with nothing in memory.
+    pub fn restart(&mut self, host: HostId, seed: u64) {
         self.kill(host, false);
-        self.hosts[host].restart(config, seed);
+        self.hosts[host].restart(seed);
         self.turn(host);
     }
 
@@ -285,9 +283,7 @@ impl World {
             Happening::Unreachable { host, peer } => {
                 let peer = self.hosts[peer].address;
                 if self.hosts[host].process == Process::Running {
-                    self.with(host, |endpoint, now| {
-                        endpoint.handle_unreachable(now, peer, Unreachable::Port)
-                    });
+                    self.with(host, |endpoint, now| endpoint.handle_unreachable(now, peer, Unreachable::Port));
                 }
             }
             Happening::Alarm { token } => self.occurrences.push_back(Occurrence::Alarm(token)),
@@ -296,10 +292,7 @@ impl World {
 
     fn reach_port(&mut self, key: usize, host: HostId) {
         let packet = &self.packets[key];
-        if self.hosts[host]
-            .downlink
-            .push(key, packet.transmit.priority, packet.wire_len())
-        {
+        if self.hosts[host].downlink.push(key, packet.transmit.priority, packet.wire_len()) {
             self.start_downlink(host);
         } else {
             let packet = self.packets.remove(key);
@@ -319,17 +312,9 @@ impl World {
         downlink.busy = true;
         let until = self.now + link::transmission_time(bytes, rate);
         self.schedule.add(until, Happening::PortFree { host });
-        self.schedule
-            .add(until + link.delay, Happening::Arrival { packet, host });
+        self.schedule.add(until + link.delay, Happening::Arrival { packet, host });
         if let Some(observer) = &mut self.observer {
-            observer(
-                self.now,
-                Sight::Downlink {
-                    host,
-                    until,
-                    packet: &self.packets[packet],
-                },
-            );
+            observer(self.now, Sight::Downlink { host, until, packet: &self.packets[packet] });
         }
     }
 
@@ -339,9 +324,7 @@ impl World {
                 self.hand_over(host, key);
                 self.turn(host);
             }
-            Process::Paused if !self.hosts[host].socket_is_full() => {
-                self.hosts[host].socket.push_back(key)
-            }
+            Process::Paused if !self.hosts[host].socket_is_full() => self.hosts[host].socket.push_back(key),
             Process::Paused => {
                 self.packets.remove(key);
             }
@@ -349,13 +332,7 @@ impl World {
                 let packet = self.packets.remove(key);
                 if let Some(sender) = self.host_at(packet.from).filter(|_| icmp) {
                     let at = self.now + self.hosts[host].link.delay + self.hosts[sender].link.delay;
-                    self.schedule.add(
-                        at,
-                        Happening::Unreachable {
-                            host: sender,
-                            peer: host,
-                        },
-                    );
+                    self.schedule.add(at, Happening::Unreachable { host: sender, peer: host });
                 }
             }
         }
@@ -366,22 +343,13 @@ impl World {
         let now = self.local_time(host);
         let endpoint = &mut self.hosts[host].endpoint;
         let result = if packet.is_phantom() {
-            endpoint.handle_phantom(
-                now,
-                packet.from,
-                packet.transmit.header(),
-                packet.transmit.payload.len(),
-            )
+            endpoint.handle_phantom(now, packet.from, packet.transmit.header(), packet.transmit.payload.len())
         } else {
             packet.write_to(&mut self.scratch);
             endpoint.handle_packet(now, packet.from, &self.scratch)
         };
         self.trace.add(result.is_ok().into());
-        self.show(|| Sight::Delivered {
-            host,
-            packet: &packet,
-            result,
-        });
+        self.show(|| Sight::Delivered { host, packet: &packet, result });
     }
 
     fn timer(&mut self, host: HostId) {
@@ -393,18 +361,19 @@ impl World {
             return;
         }
         let local = self.local_time(host);
-        let endpoint = &mut self.hosts[host].endpoint;
-        let due = endpoint.poll_timeout().is_some_and(|at| at <= local);
-        if due {
-            endpoint.handle_timeout(local);
+        let state = &mut self.hosts[host];
+        if state.endpoint.poll_timeout().is_some_and(|at| at <= local) {
+            state.endpoint.handle_timeout(local);
+            let again = state.repetitions.1 == local;
+            state.repetitions = (if again { state.repetitions.0 + 1 } else { 0 }, local);
+            let view = state.endpoint.view();
+            let most = (view.client_rpcs + view.server_rpcs + view.peers + 10) as u64;
+            assert!(
+                state.repetitions.0 <= most,
+                "host {host}: a timer is due still after it was handled {most} times at {local:?}"
+            );
         }
-        let sent_all = self.transmit(host);
-        let next = self.hosts[host].endpoint.poll_timeout();
-        assert!(
-            !due || !sent_all || next.is_none_or(|at| at > local),
-            "host {host}: a timer is due at {next:?} still after it was handled at {local:?}"
-        );
-        self.finish_turn(host);
+        self.turn(host);
     }
 
     /// Everything that a driver does after each input.
@@ -415,45 +384,31 @@ impl World {
         }
     }
 
-    /// Sends until the endpoint has nothing more or the socket is full; whether it was the former.
-    fn transmit(&mut self, host: HostId) -> bool {
+    /// Sends until the endpoint has nothing more or the socket is full.
+    fn transmit(&mut self, host: HostId) {
         let local = self.local_time(host);
         for _ in 0..MOST_PACKETS_A_TURN {
-            let Host {
-                endpoint,
-                uplink,
-                link,
-                timer_at,
-                address,
-                ..
-            } = &mut self.hosts[host];
+            let Host { endpoint, uplink, link, timer_at, address, .. } = &mut self.hosts[host];
             let backlog = uplink.backlog(self.now);
             if endpoint.wants_device_queue() {
                 endpoint.report_device_queue(local, backlog);
             }
             if backlog >= link.send_buffer {
-                let room_at = uplink
-                    .drained_to(link.send_buffer / 2)
-                    .max(self.now + Duration::from_nanos(1));
+                let room_at = uplink.drained_to(link.send_buffer / 2).max(self.now + Duration::from_nanos(1));
                 if room_at < *timer_at {
                     *timer_at = room_at;
                     self.schedule.add(room_at, Happening::Timer { host });
                 }
-                return false;
+                return;
             }
             let Some(transmit) = endpoint.poll_transmit(local) else {
-                return true;
+                return;
             };
-            let packet = Packet {
-                from: *address,
-                transmit,
-            };
+            let packet = Packet { from: *address, transmit };
             let leaves = uplink.send(self.now, packet.wire_len()) + link.delay;
             self.send(leaves, packet);
         }
-        panic!(
-            "host {host}: poll_transmit gave {MOST_PACKETS_A_TURN} packets in one turn and did not end"
-        );
+        panic!("host {host}: poll_transmit gave {MOST_PACKETS_A_TURN} packets in one turn and did not end");
     }
 
     fn send(&mut self, at_switch: Instant, packet: Packet) {
@@ -473,6 +428,12 @@ impl World {
                 self.forward(at_switch, packet.clone(), host);
                 self.forward(at_switch + apart, packet, host);
             }
+            Fate::With(other) => {
+                self.forward(at_switch, packet, host);
+                if let Some(host) = self.host_at(other.to()) {
+                    self.forward(at_switch, *other, host);
+                }
+            }
             Fate::Instead(other) => self.forward(at_switch, *other, host),
         }
     }
@@ -481,12 +442,8 @@ impl World {
         let packet = self.packets.insert(packet);
         let Host { downlink, link, .. } = &self.hosts[host];
         match downlink.rate {
-            Some(_) => self
-                .schedule
-                .add(at_switch, Happening::AtPort { packet, host }),
-            None => self
-                .schedule
-                .add(at_switch + link.delay, Happening::Arrival { packet, host }),
+            Some(_) => self.schedule.add(at_switch, Happening::AtPort { packet, host }),
+            None => self.schedule.add(at_switch + link.delay, Happening::Arrival { packet, host }),
         }
     }
 
@@ -502,6 +459,7 @@ impl World {
         if state.turns.is_power_of_two() || state.turns % TURNS_BETWEEN_CHECKS == 0 {
             state.endpoint.check_invariants();
         }
+        bounds::check(host, &state.config, &state.endpoint.view());
         self.set_timer(host);
     }
 

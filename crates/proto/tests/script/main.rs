@@ -1,0 +1,8 @@
+//! One endpoint: it gets this, it sends that, and then nothing more.
+
+mod client;
+mod hostile;
+mod kernel;
+mod script;
+mod server;
+mod strangers;

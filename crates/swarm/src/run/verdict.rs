@@ -1,0 +1,71 @@
+use super::violation::{Violation, violated};
+use crate::net::HostId;
+use crate::scenario::{CallPlan, Scenario, Trouble};
+use homarus_proto::RpcError;
+use std::time::Duration;
+
+/// Loss up to which a peer that lives must never be taken for dead.
+const BEARABLE_LOSS: f64 = 0.1;
+
+/// What in a scenario may explain an error. Errors without explanation are violations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Excuses {
+    calm: bool,
+    /// Bounds are so narrow that requests may meet them.
+    tight: bool,
+    /// Servers may forget a request: they restart, reject, run out of room, or give a silent client up.
+    forgetful: bool,
+    /// A living peer may be silent for long.
+    silence: bool,
+    icmp: bool,
+    closing: bool,
+    /// An endpoint's time may differ from what its clock last showed.
+    time_jumps: bool,
+}
+
+impl Excuses {
+    pub(super) fn of(scenario: &Scenario) -> Excuses {
+        let troubled = !scenario.troubles.is_empty();
+        let happens = |what: fn(Trouble) -> bool| scenario.troubles.iter().any(|plan| what(plan.trouble));
+        let hostile = !scenario.weather.is_honest();
+        let silence = troubled || hostile || scenario.tight || scenario.weather.loss > BEARABLE_LOSS;
+        Excuses {
+            calm: scenario.is_calm(),
+            tight: scenario.tight,
+            forgetful: silence || scenario.manners.refuse > 0.0,
+            silence,
+            icmp: happens(|trouble| matches!(trouble, Trouble::Restart { icmp: true, .. })),
+            time_jumps: happens(|trouble| matches!(trouble, Trouble::Jump(_))),
+            closing: happens(|trouble| matches!(trouble, Trouble::Close(_))),
+        }
+    }
+
+    /// Whether an error is explained. `elapsed` is how long the request took by its client's clock.
+    pub(super) fn accept(
+        &self,
+        client: HostId,
+        plan: &CallPlan,
+        error: &RpcError,
+        elapsed: Duration,
+        dead_after: Duration,
+    ) -> Result<(), Violation> {
+        let explained = match *error {
+            RpcError::Deadline { after } => elapsed >= after || self.time_jumps,
+            RpcError::ServerBusy { after } => (elapsed >= after || self.time_jumps) && !self.calm,
+            RpcError::PeerDead { silent_for } => self.silence && silent_for >= dead_after,
+            RpcError::Unreachable(_) => self.icmp,
+            RpcError::ServerRestarted | RpcError::Dropped => self.forgetful,
+            RpcError::RequestTooLong { length } => self.tight && length as usize == plan.request.len(),
+            RpcError::ResponseTooLong { length, limit } => {
+                length > limit && (plan.response.len() > limit as usize || self.silence)
+            }
+            RpcError::Closed => self.closing,
+        };
+        if explained {
+            return Ok(());
+        }
+        violated(format!(
+            "host {client}: {plan:?} ended after {elapsed:?} with {error:?}, for which there is no reason"
+        ))
+    }
+}
