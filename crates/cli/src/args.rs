@@ -23,10 +23,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Compare(CompareArgs),
     Serve(ServeArgs),
     Call(CallArgs),
     Bench(BenchArgs),
-    Compare(CompareArgs),
     /// One end of a trial of `homarus bench`
     #[command(hide = true)]
     BenchTrial(TrialArgs),

@@ -8,7 +8,6 @@ use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::rc::Rc;
 use std::sync::Arc;
 
 const NAME: &str = "homarus-bench";
@@ -67,7 +66,7 @@ pub(crate) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
     })
 }
 
-pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result<()> {
+pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Arc<Meter>) -> Result<()> {
     let spec = *spec;
     let any = match server {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -77,11 +76,14 @@ pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result
         let mut endpoint = Endpoint::client(any)?;
         endpoint.set_default_client_config(client_config(&spec)?);
         let connection = endpoint.connect(server, NAME)?.await.context("the QUIC handshake failed")?;
-        trial::call_concurrently(&spec, meter, async move |request| {
-            let (mut requests, mut answers) = connection.open_bi().await?;
-            requests.write_chunk(request).await?;
-            requests.finish()?;
-            Ok(answers.read_to_end(spec.answer_len()).await?)
+        trial::call_concurrently(&spec, meter, move |request| {
+            let connection = connection.clone();
+            async move {
+                let (mut requests, mut answers) = connection.open_bi().await?;
+                requests.write_chunk(request).await?;
+                requests.finish()?;
+                Ok(answers.read_to_end(spec.answer_len()).await?)
+            }
         })
         .await
     })

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use homarus_cli::trial::{self, Meter, Spec};
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use tarpc::server::{BaseChannel, Channel};
 use tarpc::{client, context, serde_transport};
 use tokio_serde::formats::Bincode;
@@ -47,12 +47,15 @@ pub(crate) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
     })
 }
 
-pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result<()> {
+pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Arc<Meter>) -> Result<()> {
     trial::runtime()?.block_on(async {
         let frames = LengthDelimitedCodec::builder().new_framed(tcp::connect(server).await?);
         let transport = serde_transport::new(frames, Bincode::default());
         let client = BenchClient::new(client::Config::default(), transport).spawn();
-        trial::call_concurrently(spec, meter, async move |request| Ok(client.call(context::current(), request).await?))
-            .await
+        trial::call_concurrently(spec, meter, move |request| {
+            let client = client.clone();
+            async move { Ok(client.call(context::current(), request).await?) }
+        })
+        .await
     })
 }

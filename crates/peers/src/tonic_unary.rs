@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tonic::body::Body;
 use tonic::client::Grpc;
@@ -132,7 +132,7 @@ pub(crate) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
     })
 }
 
-pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result<()> {
+pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Arc<Meter>) -> Result<()> {
     let codec = BytesCodec::new(spec);
     trial::runtime()?.block_on(async {
         let channel = Endpoint::from_shared(format!("http://{server}"))?
@@ -144,11 +144,13 @@ pub(crate) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result
             .await
             .with_context(|| format!("gRPC cannot connect to {server}"))?;
         let client = Grpc::new(channel);
-        trial::call_concurrently(spec, meter, async move |request| {
+        trial::call_concurrently(spec, meter, move |request| {
             let mut client = client.clone();
-            client.ready().await?;
-            let answer = client.unary(Request::new(request), PathAndQuery::from_static(METHOD), codec).await?;
-            Ok(answer.into_inner())
+            async move {
+                client.ready().await?;
+                let answer = client.unary(Request::new(request), PathAndQuery::from_static(METHOD), codec).await?;
+                Ok(answer.into_inner())
+            }
         })
         .await
     })

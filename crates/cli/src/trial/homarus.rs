@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use homarus::blocking::Spin;
 use homarus::{Bytes, Endpoint, Request, blocking};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 fn bind_blocking(spec: &Spec, at: SocketAddr) -> Result<blocking::Endpoint> {
@@ -51,14 +51,17 @@ pub(super) fn serve(spec: &Spec, at: SocketAddr) -> Result<()> {
 }
 
 /// Sends requests while `meter` runs.
-pub(super) fn drive(spec: &Spec, server: SocketAddr, meter: Rc<Meter>) -> Result<()> {
+pub(super) fn drive(spec: &Spec, server: SocketAddr, meter: Arc<Meter>) -> Result<()> {
     if spec.mode != Mode::Tokio {
         return drive_blocking(spec, server, &meter);
     }
     runtime()?.block_on(async {
         let client = Endpoint::bind(any(server)).await?.client(server);
-        call_concurrently(spec, meter, async move |request: Bytes| client.call(request).await.context("a call failed"))
-            .await
+        call_concurrently(spec, meter, move |request: Bytes| {
+            let client = client.clone();
+            async move { client.call(request).await.context("a call failed") }
+        })
+        .await
     })
 }
 

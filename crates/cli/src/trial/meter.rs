@@ -2,7 +2,8 @@ use super::{Job, Spec};
 use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Counts RPCs between the end of the warm-up and the end of the trial.
@@ -13,13 +14,18 @@ pub struct Meter {
     size: usize,
     begin: Instant,
     end: Instant,
-    phase: Cell<Phase>,
-    first: Cell<Instant>,
-    last: Cell<Instant>,
-    rpcs: Cell<u64>,
-    since_clock: Cell<u64>,
-    lost: Cell<u64>,
-    nanos: RefCell<Histogram<u64>>,
+    over: AtomicBool,
+    count: Mutex<Count>,
+}
+
+struct Count {
+    phase: Phase,
+    first: Instant,
+    last: Instant,
+    rpcs: u64,
+    since_clock: u64,
+    lost: u64,
+    nanos: Histogram<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,73 +43,78 @@ impl Meter {
 
     /// Starts the warm-up.
     pub fn start(spec: &Spec) -> Meter {
-        let now = Instant::now();
-        let begin = now + spec.warmup();
+        let begin = Instant::now() + spec.warmup();
+        let nanos = Histogram::new_with_bounds(1, Meter::LONGEST.as_nanos() as u64, 3);
         Meter {
             job: spec.job,
             size: spec.size,
             begin,
             end: begin + spec.measure(),
-            phase: Cell::new(Phase::WarmUp),
-            first: Cell::new(begin),
-            last: Cell::new(begin),
-            rpcs: Cell::new(0),
-            since_clock: Cell::new(0),
-            lost: Cell::new(0),
-            nanos: RefCell::new(
-                Histogram::new_with_bounds(1, Meter::LONGEST.as_nanos() as u64, 3)
-                    .expect("bounds are constant and valid"),
-            ),
+            over: AtomicBool::new(false),
+            count: Mutex::new(Count {
+                phase: Phase::WarmUp,
+                first: begin,
+                last: begin,
+                rpcs: 0,
+                since_clock: 0,
+                lost: 0,
+                nanos: nanos.expect("bounds are constant and valid"),
+            }),
         }
     }
 
     /// Whether another request is wanted.
     pub fn running(&self) -> bool {
-        self.phase.get() != Phase::Over
+        !self.over.load(Ordering::Relaxed)
     }
 
     /// A round trip that began at `sent` has ended.
     pub fn round_trip(&self, sent: Instant) {
         let now = Instant::now();
-        if self.phase.get() == Phase::Measure {
-            self.rpcs.set(self.rpcs.get() + 1);
-            let nanos = u64::try_from((now - sent).as_nanos()).unwrap_or(u64::MAX);
-            self.nanos.borrow_mut().saturating_record(nanos);
+        let mut count = self.lock();
+        if count.phase == Phase::Measure {
+            count.rpcs += 1;
+            count.nanos.saturating_record(u64::try_from((now - sent).as_nanos()).unwrap_or(u64::MAX));
         }
-        self.tick(now);
+        self.tick(&mut count, now);
     }
 
     /// `rpcs` more RPCs have ended.
     pub fn count(&self, rpcs: u64) {
-        if self.phase.get() == Phase::Measure {
-            self.rpcs.set(self.rpcs.get() + rpcs);
+        let mut count = self.lock();
+        if count.phase == Phase::Measure {
+            count.rpcs += rpcs;
         }
-        let unchecked = self.since_clock.get() + rpcs;
-        if unchecked >= Meter::CLOCK_EVERY || self.job == Job::Bulk {
-            self.since_clock.set(0);
-            self.tick(Instant::now());
-        } else {
-            self.since_clock.set(unchecked);
+        count.since_clock += rpcs;
+        if count.since_clock >= Meter::CLOCK_EVERY || self.job == Job::Bulk {
+            count.since_clock = 0;
+            self.tick(&mut count, Instant::now());
         }
     }
 
     /// `rpcs` requests were lost and had to be sent again or given up.
     pub fn lost(&self, rpcs: u64) {
-        self.lost.set(self.lost.get() + rpcs);
-        self.tick(Instant::now());
+        let mut count = self.lock();
+        count.lost += rpcs;
+        self.tick(&mut count, Instant::now());
     }
 
-    fn tick(&self, now: Instant) {
-        match self.phase.get() {
+    fn lock(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tick(&self, count: &mut Count, now: Instant) {
+        match count.phase {
             Phase::WarmUp if now >= self.begin => {
-                self.phase.set(Phase::Measure);
-                self.first.set(now);
-                self.last.set(now);
+                count.phase = Phase::Measure;
+                count.first = now;
+                count.last = now;
             }
             Phase::Measure => {
-                self.last.set(now);
+                count.last = now;
                 if now >= self.end {
-                    self.phase.set(Phase::Over);
+                    count.phase = Phase::Over;
+                    self.over.store(true, Ordering::Relaxed);
                 }
             }
             Phase::WarmUp | Phase::Over => {}
@@ -112,8 +123,9 @@ impl Meter {
 
     /// What was measured.
     pub fn outcome(&self, spec: &Spec) -> Result<Outcome> {
-        let rpcs = self.rpcs.get();
-        let seconds = (self.last.get() - self.first.get()).as_secs_f64();
+        let count = self.lock();
+        let rpcs = count.rpcs;
+        let seconds = (count.last - count.first).as_secs_f64();
         if rpcs == 0 || seconds == 0.0 {
             bail!(
                 "no RPC ended within {:?} after a warm-up of {:?}: lengthen the trial",
@@ -126,8 +138,8 @@ impl Meter {
             seconds,
             rpc_per_s: rpcs as f64 / seconds,
             gbit_per_s: rpcs as f64 * self.size as f64 * 8.0 / seconds / 1e9,
-            lost: self.lost.get(),
-            latency: Latency::of(&self.nanos.borrow()),
+            lost: count.lost,
+            latency: Latency::of(&count.nanos),
         })
     }
 }

@@ -25,7 +25,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Which end of the measurement a process is.
@@ -134,7 +134,7 @@ pub struct Transport {
     /// Calls [`announce`], then answers requests forever.
     pub serve: fn(&Spec, SocketAddr) -> Result<()>,
     /// Sends requests to the server while the meter runs.
-    pub drive: fn(&Spec, SocketAddr, Rc<Meter>) -> Result<()>,
+    pub drive: fn(&Spec, SocketAddr, Arc<Meter>) -> Result<()>,
 }
 
 /// The transports that this crate measures itself.
@@ -190,7 +190,7 @@ pub fn run(args: &TrialArgs, transports: &[Transport]) -> Result<()> {
             (transport.serve)(spec, args.address)
         }
         Role::Drive => {
-            let meter = Rc::new(Meter::start(spec));
+            let meter = Arc::new(Meter::start(spec));
             (transport.drive)(spec, args.address, meter.clone())?;
             print_line(&meter.outcome(spec)?)
         }
