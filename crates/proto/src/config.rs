@@ -44,7 +44,8 @@ pub struct Config {
 
     /// Whether requests are marked when many are outstanding, so that their responses start small (SIGCOMM'18 §3.6).
     pub incast_optimisation: bool,
-    /// Outstanding requests from which on new ones are marked.
+    /// Outstanding requests from which on new ones are marked: by default, as many as could bring `max_incoming` bytes
+    /// unscheduled.
     pub incast_threshold: usize,
     /// Unscheduled bytes of a response to a marked request.
     pub incast_unscheduled: u32,
@@ -95,7 +96,7 @@ impl Default for Config {
             send_fifo_percent: 5,
             priorities: 8,
             incast_optimisation: true,
-            incast_threshold: 32,
+            incast_threshold: 10,
             incast_unscheduled: 400,
             default_deadline: Some(Duration::from_secs(60)),
             dead_after: Duration::from_secs(3),

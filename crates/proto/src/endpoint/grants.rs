@@ -31,9 +31,10 @@ impl Endpoint {
             return;
         };
         let wanted = message.received().saturating_add(window).min(message.length());
-        // The best message may always have its window, so that some message always moves.
-        let room = self.max_incoming.saturating_sub(self.granter.incoming);
-        let allowed = if rank == 0 { wanted } else { wanted.min(message.granted().saturating_add(room as u32)) };
+        // The best message may take a quarter more, so that it need not wait until what others were granted has come.
+        let limit = self.max_incoming + if rank == 0 { self.max_incoming / 4 } else { 0 };
+        let room = limit.saturating_sub(self.granter.incoming).min(u64::from(u32::MAX)) as u32;
+        let allowed = wanted.min(message.granted().saturating_add(room));
         // A grant costs a packet on both sides: not for a few bytes, unless they are the last or nothing is under way.
         let step = (window / 8).max(packet_len.min(window / 2));
         let news = allowed.saturating_sub(message.granted());

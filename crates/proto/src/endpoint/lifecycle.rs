@@ -22,6 +22,7 @@ impl Endpoint {
             self.receive_buffer += message.reserved();
             self.granter.incoming += message.under_way();
         }
+        self.responses_awaited += u64::from(matches!(state, State::Requesting(_)));
         self.peers.begin_rpc(peer);
         self.rpcs.insert(Rpc {
             id,
@@ -75,6 +76,7 @@ impl Endpoint {
     /// Undoes what the message of the RPC's state has in queues and accounts.
     fn leave_queues(&mut self, key: RpcKey) {
         let rpc = &mut self.rpcs[key];
+        self.responses_awaited -= u64::from(matches!(rpc.state, State::Requesting(_)));
         match &mut rpc.state {
             State::Requesting(message) | State::Responding(message) => {
                 self.send_buffer -= message.length() as usize;
@@ -266,7 +268,17 @@ impl Endpoint {
 
     /// Notes that something about the RPC is under way, behind all that is under way already.
     pub(super) fn expect(&mut self, key: RpcKey) {
-        self.rpcs[key].expected_by = self.received_total + self.granter.incoming;
+        let rpc = &mut self.rpcs[key];
+        let ahead = match &rpc.state {
+            // Of responses that have not begun to arrive the usual size is assumed.
+            State::Requesting(_) => self.granter.incoming + self.responses_awaited * u64::from(self.usual_response),
+            // What is granted later to others may pass it in the switches.
+            State::Replying(message) | State::Arriving(message) if message.granted() > message.unscheduled() => {
+                self.granter.incoming.max(self.max_incoming)
+            }
+            _ => self.granter.incoming,
+        };
+        rpc.expected_by = self.received_total + ahead;
     }
 
     /// The time that silence is waited for before the next question about an RPC.

@@ -75,7 +75,10 @@ pub struct Endpoint {
     receive_buffer: usize,
     /// Bytes of message contents that have come, duplicates too.
     received_total: u64,
-    /// When any of them came, and when the last that had been granted did.
+    /// Requests of which no byte of the response has come, and how many bytes of a response usually come unscheduled.
+    responses_awaited: u64,
+    usual_response: u32,
+    /// When any contents came, and when the last that had been granted did.
     data_at: Instant,
     granted_data_at: Instant,
     /// Most bytes that may be under way toward us.
@@ -111,6 +114,8 @@ impl Endpoint {
             send_buffer: 0,
             receive_buffer: 0,
             received_total: 0,
+            responses_awaited: 0,
+            usual_response: config.unscheduled_start,
             data_at: Instant::ZERO,
             granted_data_at: Instant::ZERO,
             max_incoming: u64::from(config.max_incoming),

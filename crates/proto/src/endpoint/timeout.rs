@@ -116,7 +116,7 @@ impl Endpoint {
     /// Asks for what is missing of an RPC without waiting for silence, if anything is.
     pub(super) fn ask_at_once(&mut self, now: Instant, key: RpcKey) {
         let owed = self.rpcs[key].incoming().is_some_and(|message| message.outstanding() > 0);
-        if owed && self.rpcs[key].asked == 0 {
+        if owed && self.rpcs[key].asked == 0 && self.is_quiet(now, &self.rpcs[key]) {
             self.ask_again(now, key, true);
         }
     }

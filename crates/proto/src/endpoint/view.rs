@@ -1,6 +1,7 @@
 //! A look at the state, for metrics, tools and tests.
 
 use super::Endpoint;
+use crate::rpc::State;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -91,6 +92,8 @@ impl Endpoint {
         assert_eq!(self.granter.incoming, under_way, "bytes under way add up");
         assert_eq!(self.send_queue.len(), to_send, "only sendable messages are queued");
         assert_eq!(self.granter.len(), to_grant, "only messages that need grants are ranked");
+        let awaited = self.rpcs.iter().filter(|(_, rpc)| matches!(rpc.state, State::Requesting(_))).count();
+        assert_eq!(self.responses_awaited, awaited as u64, "responses awaited add up");
         let rpcs = self.rpcs.clients() + self.rpcs.servers();
         let of_peers: u32 = self.peers.iter().map(|peer| peer.rpcs).sum();
         assert_eq!(of_peers as usize, rpcs, "RPCs of peers add up");

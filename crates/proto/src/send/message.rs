@@ -213,7 +213,8 @@ impl Outgoing {
             return ResendOutcome::NotSentYet;
         }
         self.rtt_probe = None;
-        self.resend_priority = priority & 7;
+        // Not above what the message had at first: a retransmission that was not needed must not delay what was.
+        self.resend_priority = (priority & 7).min(self.unscheduled_priority);
         let start = packet_start(offset, self.packet_len, self.unscheduled);
         let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
         if self.was_just_sent(now, round_trip, start..end) {

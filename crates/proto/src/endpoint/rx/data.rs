@@ -127,6 +127,8 @@ impl Endpoint {
             return Err(Discard::TooLong);
         }
         if let State::Requesting(request) = &self.rpcs[key].state {
+            let unscheduled = data.incoming.min(data.message_length);
+            self.usual_response = (self.usual_response / 8 * 7).saturating_add(unscheduled / 8);
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
                 self.peers[peer].rtt.sample(now, request.last_sent);
             }
