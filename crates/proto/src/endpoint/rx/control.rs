@@ -56,7 +56,11 @@ impl Endpoint {
             rpc.heard(now);
         }
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
-        let round_trip = self.peers[rpc.peer].rtt.smoothed().unwrap_or(self.config.resend_min);
+        let round_trip = self.peers[rpc.peer]
+            .rtt
+            .smoothed()
+            .unwrap_or_default()
+            .clamp(self.config.resend_min, self.config.resend_max / 4 + self.config.resend_min);
         let wanted = (offset, length);
         let outcome = rpc.outgoing_mut().map(|message| message.resend(now, round_trip, wanted, priority));
         self.update_send_rank(key);
