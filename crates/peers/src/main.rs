@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 /// Runs one end of a trial for `homarus bench`
 #[derive(Parser)]
-#[command(name = "homarus-peers", version)]
+#[command(name = "homarus-peers", version = trial::VERSION)]
 struct Arguments {
     #[command(flatten)]
     trial: TrialArgs,

@@ -54,6 +54,14 @@ impl Link {
         (IpAddr::V4(address), 0).into()
     }
 
+    /// Its MTU, bytes of IP packet.
+    pub(super) fn mtu(&self) -> usize {
+        match self {
+            Link::Loopback => 65_536,
+            Link::Veth(_) => 1500,
+        }
+    }
+
     /// What can be measured on it, in the order in which it is.
     pub(super) fn offloads(&self) -> &'static [Offloads] {
         match self {

@@ -45,6 +45,9 @@ pub(crate) struct BenchArgs {
     /// Between two network namespaces with a veth pair, with offloads on and then off, instead of over loopback
     #[arg(long)]
     veth: bool,
+    /// Leave out quinn, tonic and tarpc
+    #[arg(long)]
+    no_peers: bool,
     /// Only what has TEXT in its title, such as 'round trip', 'spinning' or '1 MB'
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
@@ -94,7 +97,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let settings = args.settings(client_cpu, server_cpu);
     let own = env::current_exe().context("cannot find this program's own file")?;
     let mut skipped = Vec::new();
-    let peers = peers::find(&own).map_err(|why| skipped.push(why)).ok();
+    let peers = match args.no_peers {
+        true => Err("quinn, tonic and tarpc are skipped, as --no-peers asks".to_owned()),
+        false => peers::find(&own),
+    };
+    let peers = peers.map_err(|why| skipped.push(why)).ok();
     if client_cpu == server_cpu {
         out::note("only one CPU may be used: client and server share it, and no ratio is what it would be with two");
     }
@@ -207,7 +214,7 @@ async fn interleave(
             let samples = &mut samples[if round % 2 == 0 { turn } else { count - 1 - turn }];
             let contender = samples.contender;
             bar.set_message(name(&contender));
-            let spec = contender.spec(settings.warmup_ms, settings.measure_ms);
+            let spec = contender.spec(runner.link.mtu(), settings.warmup_ms, settings.measure_ms);
             samples.runs.push(match runner.run(&contender, &spec).await {
                 Ok(outcome) => Run::Measured(outcome),
                 Err(error) => Run::Failed(format!("{error:#}")),

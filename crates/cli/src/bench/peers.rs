@@ -1,5 +1,6 @@
 //! Finds the program that runs the trials of other libraries.
 
+use crate::trial;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,11 +22,11 @@ fn first_usable(candidates: Vec<PathBuf>) -> Result<PathBuf, String> {
     };
     let version = Command::new(&program).arg("--version").output();
     let said = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    let expected = format!("{NAME} {}", env!("CARGO_PKG_VERSION"));
+    let expected = format!("{NAME} {}", trial::VERSION);
     match said {
         Ok(said) if said == expected => Ok(program),
         Ok(said) => Err(format!(
-            "quinn, tonic and tarpc are skipped: {} says that it is '{said}' where '{expected}' was expected. \
+            "quinn, tonic and tarpc are skipped: {} is '{said}' where '{expected}' was expected. \
              Build it again with `{BUILD}`",
             program.display()
         )),

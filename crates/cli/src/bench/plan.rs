@@ -25,14 +25,14 @@ impl Contender {
         Contender { transport, mode, job }
     }
 
-    /// Its trial, given the times that all trials of a run share.
-    pub(super) fn spec(&self, warmup_ms: u64, measure_ms: u64) -> Spec {
+    /// Its trial, given what all trials of a run share.
+    pub(super) fn spec(&self, mtu: usize, warmup_ms: u64, measure_ms: u64) -> Spec {
         let (size, outstanding) = match self.job {
             Job::Rtt => (SMALL, 1),
             Job::Rate => (SMALL, MANY),
             Job::Bulk => (LONG, FEW),
         };
-        Spec { mode: self.mode, job: self.job, size, outstanding, warmup_ms, measure_ms }
+        Spec { mode: self.mode, job: self.job, size, outstanding, mtu, warmup_ms, measure_ms }
     }
 
     /// Whether the separate program of other libraries runs it.

@@ -69,6 +69,7 @@ impl Runner {
             .args(["--job".to_owned(), name_of(spec.job)])
             .args(["--size".to_owned(), spec.size.to_string()])
             .args(["--outstanding".to_owned(), spec.outstanding.to_string()])
+            .args(["--mtu".to_owned(), spec.mtu.to_string()])
             .args(["--warmup-ms".to_owned(), spec.warmup_ms.to_string()])
             .args(["--measure-ms".to_owned(), spec.measure_ms.to_string()])
             .stdin(Stdio::piped())

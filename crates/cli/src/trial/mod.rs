@@ -28,6 +28,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Version of the programs that run trials, and of the protocol between them and `homarus bench`: both must agree.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (trials 2)");
+
 /// Which end of the measurement a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
@@ -76,6 +79,9 @@ pub struct Spec {
     /// Requests outstanding at a time
     #[arg(long, default_value_t = 1)]
     pub outstanding: usize,
+    /// MTU of the link between both ends, bytes of IP packet
+    #[arg(long, default_value_t = 1500)]
+    pub mtu: usize,
     /// Milliseconds before the measurement begins
     #[arg(long, default_value_t = 100)]
     pub warmup_ms: u64,

@@ -1,9 +1,9 @@
 //! Plain UDP at its best: the ceiling for everything that is built on it.
 //!
-//! Round trips are one datagram each way. Many small RPCs share datagrams, and many datagrams share a system call
-//! (UDP_SEGMENT, UDP_GRO). Long messages are datagrams of [`DATAGRAM`] bytes, again many to a system call, with no
-//! more protocol than a sequence number in each and an answer to each message: nothing is put in order, copied into
-//! place or sent again.
+//! Round trips are one datagram each way. Many small RPCs share datagrams as long as the link's MTU allows, and many
+//! datagrams share a system call (UDP_SEGMENT, UDP_GRO). Long messages are datagrams as long as the MTU allows, again
+//! many to a system call, with no more protocol than a sequence number in each and an answer to each message: nothing
+//! is put in order, copied into place or sent again.
 
 use super::{Job, Message, Meter, Mode, Spec, announce};
 use crate::sys;
@@ -13,8 +13,8 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Payload of a full datagram on an Ethernet with an MTU of 1500 bytes, whatever the device here would carry.
-const DATAGRAM: usize = 1472;
+/// Bytes of IP and UDP headers in a datagram over IPv4.
+const HEADERS: usize = 28;
 /// Most bytes that one send or receive moves: the longest UDP payload.
 const BATCH: usize = 65_507;
 /// Silence after which a client takes what is outstanding for lost.
@@ -112,11 +112,16 @@ fn is_silence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
+/// Payload of the longest datagram that fits the link.
+fn datagram(spec: &Spec) -> usize {
+    spec.mtu.saturating_sub(HEADERS).clamp(Message::STAMP, BATCH)
+}
+
 /// Bytes in each datagram of a batch: as many whole small messages as fit, or the full datagram.
 fn segment(spec: &Spec) -> usize {
     match spec.job {
-        Job::Rtt | Job::Rate => (DATAGRAM / spec.size).max(1) * spec.size,
-        Job::Bulk => DATAGRAM,
+        Job::Rtt | Job::Rate => (datagram(spec) / spec.size).max(1) * spec.size,
+        Job::Bulk => datagram(spec),
     }
 }
 
@@ -177,11 +182,12 @@ fn drive_rtt(spec: &Spec, socket: &Socket, meter: &Meter) -> Result<()> {
 const BATCHES: usize = 2;
 
 fn drive_rate(spec: &Spec, socket: &Socket, meter: &Meter) -> Result<()> {
-    if segment(spec) > DATAGRAM || spec.size * spec.outstanding > BATCH {
+    if spec.size > datagram(spec) || spec.size * spec.outstanding > BATCH {
         bail!(
-            "{} outstanding messages of {} bytes are no small RPCs: at most {BATCH} bytes in all, {DATAGRAM} in one",
+            "{} outstanding messages of {} bytes are no small RPCs: at most {BATCH} bytes in all, {} in one",
             spec.outstanding,
-            spec.size
+            spec.size,
+            datagram(spec)
         );
     }
     let mut message = Message::new(spec);
@@ -222,12 +228,13 @@ fn drive_rate(spec: &Spec, socket: &Socket, meter: &Meter) -> Result<()> {
 
 /// A long message is sent in datagrams that begin with its sequence number.
 fn serve_bulk(spec: &Spec, socket: &Socket, buffer: &mut [u8]) -> Result<()> {
-    let expected = spec.size.div_ceil(DATAGRAM);
+    let full = datagram(spec);
+    let expected = spec.size.div_ceil(full);
     let mut arrived = vec![(0_u64, 0_usize); spec.outstanding.next_power_of_two()];
     let slots = arrived.len() as u64;
     loop {
         let (length, from) = socket.recv_from(buffer)?;
-        for datagram in buffer[..length].chunks(DATAGRAM) {
+        for datagram in buffer[..length].chunks(full) {
             let Some(stamp) = Message::stamp_of(datagram) else { continue };
             let slot = &mut arrived[(stamp % slots) as usize];
             if slot.0 != stamp {
@@ -244,7 +251,11 @@ fn serve_bulk(spec: &Spec, socket: &Socket, buffer: &mut [u8]) -> Result<()> {
 fn drive_bulk(spec: &Spec, socket: &Socket, meter: &Meter) -> Result<()> {
     let mut wire = vec![7; spec.size];
     let mut buffer = vec![0; BATCH];
-    let at_once = BATCH / DATAGRAM * DATAGRAM;
+    let full = datagram(spec);
+    if (1..Message::STAMP).contains(&(spec.size % full)) {
+        bail!("the last of the {full}-byte datagrams would be too short for its number: choose another --size");
+    }
+    let at_once = BATCH / full * full;
     let mut stamp = 0_u64;
     let mut outstanding = 0;
     while meter.running() {
@@ -252,7 +263,7 @@ fn drive_bulk(spec: &Spec, socket: &Socket, meter: &Meter) -> Result<()> {
             stamp += 1;
             outstanding += 1;
             for part in wire.chunks_mut(at_once) {
-                for datagram in part.chunks_mut(DATAGRAM) {
+                for datagram in part.chunks_mut(full) {
                     let header = datagram.len().min(Message::STAMP);
                     datagram[..header].copy_from_slice(&stamp.to_le_bytes()[..header]);
                 }

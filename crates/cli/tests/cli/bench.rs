@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A run of one short round.
 fn bench(only: &str) -> Value {
-    let ended = run(&["bench", "--only", only, "--rounds", "1", "--measure", "20", "--json", "-"]);
+    let ended = run(&["bench", "--only", only, "--rounds", "1", "--measure", "20", "--no-peers", "--json", "-"]);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     serde_json::from_str(&ended.stdout).expect("JSON")
 }
@@ -42,6 +42,24 @@ fn every_own_transport_does_every_job() {
         for (transport, measured) in transports(&record) {
             assert!(measured, "{kind}: {transport} measured nothing");
         }
+    }
+}
+
+#[test]
+fn a_veth_pair_is_measured_with_offloads_on_and_off() {
+    let ended =
+        run(&["bench", "--veth", "--only", "1 MB", "--rounds", "1", "--measure", "20", "--no-peers", "--json", "-"]);
+    if ended.stderr.contains("namespace") || ended.stderr.contains("install") {
+        println!("SKIPPED: no veth pair can be made here: {}", ended.stderr.trim());
+        return;
+    }
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let record: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let offloads: Vec<_> = record["tables"].as_array().unwrap().iter().map(|table| &table["offloads"]).collect();
+    assert_eq!(offloads, ["on", "off"]);
+    for table in record["tables"].as_array().unwrap() {
+        assert_eq!(table["link"], "veth");
+        assert!(table["rows"][0]["homarus"].as_f64().is_some_and(|rate| rate > 0.0), "{table}");
     }
 }
 
