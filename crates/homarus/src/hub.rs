@@ -21,6 +21,8 @@ const MAX_DEFERRAL: Duration = Duration::from_micros(40);
 /// Commands whose packets wait for the driver task at most: enough to share the cost of a system call, and few enough for
 /// the peer to begin with them while this side goes on.
 const MAX_DEFERRED: usize = 16;
+/// What was sent or received so recently makes a ring of the timer fall amid traffic.
+const TRAFFIC: Duration = Duration::from_micros(200);
 /// How soon to try a full socket again, should nobody be told that it has become writable.
 const FULL_RETRY: Duration = Duration::from_millis(1);
 
@@ -121,6 +123,7 @@ pub(crate) struct State {
     inbox: Inbox,
     /// Wakes the task that drives the endpoint. None drives a blocking one: the timer wakes the thread that does.
     task: Option<Waker>,
+    /// When something was last received, called for or answered.
     last_active: Instant,
     /// Whether whoever drives the endpoint sleeps, so that the timer must wake it.
     asleep: bool,
@@ -140,7 +143,7 @@ impl State {
         self.driver.now()
     }
 
-    /// When the endpoint was last driven, or last called or answered.
+    /// When something was last received, called for or answered.
     pub(crate) fn last_active(&self) -> Instant {
         self.last_active
     }
@@ -284,13 +287,21 @@ impl State {
             return Turn::default();
         }
         let now = self.driver.now();
-        self.last_active = now;
         let rang = self.timer.settle(now) && self.deferred.is_none();
         let sent = self.driver.sent();
         let result = self.try_turn(now, readable, wakes);
-        if rang && let Ok(Turn { received: 0, events }) = result {
-            // Nothing but the time can have led to this.
-            self.timer.note(events > 0 || self.driver.sent() > sent);
+        if let Ok(turn) = &result {
+            let needed = turn.received == 0 && (turn.events > 0 || self.driver.sent() > sent);
+            let amid_traffic = turn.received > 0 || now.saturating_since(self.last_active) < TRAFFIC;
+            match rang {
+                // Nothing but the time can have led to it.
+                true if needed => self.timer.be_precise(),
+                true if amid_traffic => self.timer.lag_more(),
+                _ => {}
+            }
+            if turn.received > 0 {
+                self.last_active = now;
+            }
         }
         if let Some(error) = self.failure.clone().or(result.as_ref().err().cloned()) {
             tracing::error!(%error, "the socket failed");

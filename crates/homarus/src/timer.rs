@@ -8,16 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Most that the timer lags behind what the core asks for.
-const MAX_SLACK: Duration = Duration::from_millis(2);
+const MAX_SLACK: Duration = Duration::from_millis(5);
 /// Lag after the first ring in vain.
 const MIN_SLACK: Duration = Duration::from_micros(50);
 
 /// A timer that whoever drives the endpoint waits for next to the socket.
 ///
-/// The runtime's own timers tick in milliseconds, too coarse for round trips of microseconds. Setting this one
-/// costs a system call and ringing an interrupt, as much as half a round trip, so it is only ever moved earlier. Most of
-/// what it is set for, such as asking for a response again, is no longer needed when the time comes: so each ring in
-/// vain lets the next one lag where time is not critical, and one that was needed makes the timer precise again.
+/// The runtime's own timers tick in milliseconds, too coarse for round trips of microseconds. But to set this one, and to
+/// be woken by it, costs as much as a round trip, and most of what it is set for, such as asking for a response again,
+/// is no longer needed when the time comes. So where time is not critical, each ring in vain amid traffic lets the next
+/// one lag, and a ring that comes near meanwhile is put off, until in steady traffic there is hardly any. What was
+/// waited for is then seen when packets come. A ring that was needed makes the timer precise again.
 pub(crate) struct Timer {
     fd: Arc<OwnedFd>,
     armed: Instant,
@@ -41,7 +42,15 @@ impl Timer {
     /// Makes the timer ring at `due`, or soon after it if time is not `critical`.
     pub(crate) fn arm(&mut self, now: Instant, due: Instant, critical: bool) -> io::Result<()> {
         let at = if critical { due } else { due.max(now + self.slack) };
-        if at < self.armed { self.set(now, at) } else { Ok(()) }
+        if at < self.armed {
+            return self.set(now, at);
+        }
+        let near = self.armed.saturating_since(now) < self.slack / 2;
+        if near && at > self.armed {
+            self.lag_more();
+            return self.set(now, at);
+        }
+        Ok(())
     }
 
     /// Makes the timer ring at once.
@@ -70,9 +79,14 @@ impl Timer {
         rings
     }
 
-    /// Notes whether there was anything to do when it last rang.
-    pub(crate) fn note(&mut self, needed: bool) {
-        self.slack = if needed { Duration::ZERO } else { (self.slack * 2).clamp(MIN_SLACK, MAX_SLACK) };
+    /// Notes that the timer rang in vain amid traffic.
+    pub(crate) fn lag_more(&mut self) {
+        self.slack = (self.slack * 2).clamp(MIN_SLACK, MAX_SLACK);
+    }
+
+    /// Notes that it was good that the timer rang.
+    pub(crate) fn be_precise(&mut self) {
+        self.slack = Duration::ZERO;
     }
 
     /// Notes that the timer is readable.
@@ -131,16 +145,30 @@ mod tests {
         let mut timer = Timer::new().expect("timer");
         let now = Instant::ZERO + Duration::from_millis(1);
         for _ in 0..20 {
-            timer.note(false);
+            timer.lag_more();
         }
         timer.arm(now, now, false).expect("arm");
         assert_eq!(timer.armed, now + MAX_SLACK);
         timer.arm(now, now, true).expect("arm");
         assert_eq!(timer.armed, now);
         assert!(timer.settle(now + MAX_SLACK));
-        timer.note(true);
+        timer.be_precise();
         timer.arm(now, now, false).expect("arm");
         assert_eq!(timer.armed, now);
+    }
+
+    #[test]
+    fn a_ring_that_would_be_in_vain_is_postponed() {
+        let mut timer = Timer::new().expect("timer");
+        for _ in 0..20 {
+            timer.lag_more();
+        }
+        let mut now = Instant::ZERO;
+        for _ in 0..1000 {
+            timer.arm(now, now + Duration::from_micros(100), false).expect("arm");
+            now += Duration::from_micros(100);
+            assert!(!timer.settle(now));
+        }
     }
 
     #[test]
