@@ -72,6 +72,8 @@ pub(crate) enum Order {
     StartProbe { to: Target, length: u32, period: u64 },
     /// End it.
     StopProbe,
+    /// Tell how much processor time was used.
+    Usage,
 }
 
 /// Floods of the proof.
@@ -118,6 +120,8 @@ pub(crate) enum Reply {
     Load(Box<LoadReply>),
     /// Of [`Order::Incast`]: time of each round, ns.
     Rounds { nanos: Vec<u64> },
+    /// Of [`Order::Usage`]: how long the host has run and how long it could have run but for want of a processor, ns.
+    Usage { ran: u64, waited: u64 },
     /// Of [`Order::Close`]: what the transport did since it was opened.
     Closed(TransportCounters),
 }
@@ -137,8 +141,6 @@ pub(crate) struct LoadReply {
     /// Most bytes seen in the host's own queue, and packets dropped there.
     pub(crate) host_queue_peak: u64,
     pub(crate) host_queue_drops: u64,
-    /// Time that the host's process wanted to run and had to wait for a processor, ns.
-    pub(crate) waited_for_cpu: u64,
 }
 
 /// What a transport counted.

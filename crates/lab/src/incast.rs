@@ -34,8 +34,8 @@ fn turn_time(plan: &IncastPlan) -> Duration {
 /// When the rack cannot be built, or one of its hosts ends. A transport that cannot finish is told of in the report.
 pub fn incast(plan: &IncastPlan, command: &str, progress: &mut Progress) -> Result<IncastReport> {
     plan.check()?;
-    let spinners = Spinners::start();
-    let (mut rack, header) = prepare(&plan.rack, &spinners, "homarus-compare-incast", command, progress)?;
+    let _spinners = Spinners::start();
+    let (mut rack, header) = prepare(&plan.rack, "homarus-compare-incast", command, progress)?;
     let mut report = IncastReport {
         header,
         servers: plan.servers,

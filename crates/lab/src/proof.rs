@@ -1,7 +1,7 @@
 //! Proves a rack before anything is measured on it.
 
 use crate::control::{FloodOrder, Order, PingOrder, Reply};
-use crate::cpu::Spinners;
+use crate::cpu::CpuMeter;
 use crate::rack::{Rack, RackShape};
 use crate::stats::Histogram;
 use crate::sys::now_nanos;
@@ -46,12 +46,12 @@ const CPU_NEEDED: f64 = 0.05;
 const PINGS: u32 = 100;
 
 /// Runs the checks. A failed one is told in the result; only a rack that cannot be used at all is an error.
-pub(crate) fn prove(rack: &mut Rack, spinners: &Spinners) -> Result<Proof> {
+pub(crate) fn prove(rack: &mut Rack) -> Result<Proof> {
     let shape = rack.shape().clone();
     let idle = ping(rack, 1, true, 2_000_000)?;
-    let meter = spinners.meter()?;
+    let meter = CpuMeter::start(rack)?;
     let rates = ring(rack)?;
-    let cpu_left = meter.left()?;
+    let cpu_left = meter.finish(rack)?.left;
     let (slowest, fastest) =
         rates.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     let mut proof = Proof {

@@ -1,7 +1,7 @@
 //! Runs a race: builds and proves the rack, then lets the transports take turns under the same arrivals.
 
 use crate::control::{Answer, Connections, LoadReply, Order, Reply, Target, Transport, TransportCounters};
-use crate::cpu::Spinners;
+use crate::cpu::{CpuMeter, CpuUse, Spinners};
 use crate::load::{LoadOrder, Schedule, calibrate};
 use crate::machine::Machine;
 use crate::plan::RacePlan;
@@ -15,7 +15,7 @@ use crate::stats::{BaseLine, Class, ClassKind, Recorded, classes_of};
 use crate::sys::now_nanos;
 use crate::tcp;
 use anyhow::{Result, bail};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time before messages count, in which queues and windows settle; ns.
 const WARM_UP: u64 = 2_500_000_000;
@@ -64,8 +64,8 @@ fn turn_time(plan: &RacePlan) -> Duration {
 /// When the rack cannot be built, or one of its hosts ends.
 pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<RaceReport> {
     plan.check()?;
-    let spinners = Spinners::start();
-    let (mut rack, header) = prepare(&plan.rack, &spinners, "homarus-compare", command, progress)?;
+    let _spinners = Spinners::start();
+    let (mut rack, header) = prepare(&plan.rack, "homarus-compare", command, progress)?;
     let mut report = RaceReport {
         header,
         workload: WorkloadReport { name: plan.workload.name().to_owned(), mean_bytes: plan.workload.mean() },
@@ -89,7 +89,7 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
         for (transport, entrant) in transports.iter().zip(&mut entrants) {
             let which = if plan.turns > 1 { format!(" ({} of {})", turn + 1, plan.turns) } else { String::new() };
             progress.step(format!("{}{which}", transport.name()), turn_time(plan));
-            let result = run(&mut rack, transport, &schedule, &classes, &base, &spinners)?;
+            let result = run(&mut rack, transport, &schedule, &classes, &base)?;
             entrant.add(result, offered);
         }
     }
@@ -104,7 +104,6 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
 /// Builds and proves a rack.
 pub(crate) fn prepare(
     shape: &RackShape,
-    spinners: &Spinners,
     schema: &str,
     command: &str,
     progress: &mut Progress,
@@ -115,7 +114,7 @@ pub(crate) fn prepare(
     let mut proof: Option<Proof> = None;
     // A burst of other work on the machine may spoil one attempt.
     for _ in 0..3 {
-        let attempt = prove(&mut rack, spinners)?;
+        let attempt = prove(&mut rack)?;
         let passed = attempt.passed;
         proof = Some(attempt);
         if passed {
@@ -241,9 +240,8 @@ struct Turn {
     hosts: Vec<LoadReply>,
     ports: Vec<PortUse>,
     counters: TransportCounters,
-    cpu_left: f64,
+    cpu: CpuUse,
     window: u64,
-    elapsed: Duration,
 }
 
 fn run(
@@ -252,7 +250,6 @@ fn run(
     schedule: &Schedule,
     classes: &[Class],
     base: &BaseLine,
-    spinners: &Spinners,
 ) -> Result<Turn> {
     let hosts = rack.shape().hosts;
     open(rack, transport, 1, Answer::Echo)?;
@@ -260,19 +257,17 @@ fn run(
     let start = now_nanos() + HEARING;
     let counted = start + schedule.counted().start..start + schedule.counted().end;
     let watch = rack.watch(counted)?;
-    let meter = spinners.meter()?;
-    let began = Instant::now();
+    let meter = CpuMeter::start(rack)?;
     let order = LoadOrder { schedule: schedule.clone(), start, classes: classes.to_vec(), base: base.clone() };
     let replies = rack.ask_each(|_| Some(Order::Load(order.clone())))?;
-    let cpu_left = meter.left()?;
-    let elapsed = began.elapsed();
+    let cpu = meter.finish(rack)?;
     let ports = watch.finish()?;
     let counters = close(rack)?;
     let hosts = replies.into_iter().map(|reply| match reply {
         Reply::Load(reply) => Ok(*reply),
         other => bail!("expected the result of a run, found {other:?}"),
     });
-    Ok(Turn { hosts: hosts.collect::<Result<_>>()?, ports, counters, cpu_left, window: schedule.window, elapsed })
+    Ok(Turn { hosts: hosts.collect::<Result<_>>()?, ports, counters, cpu, window: schedule.window })
 }
 
 /// The server of each other host, as often as connections to it are to be opened.
@@ -311,7 +306,8 @@ impl Entrant {
         self.turns += 1;
         self.window += turn.window;
         self.offered += offered;
-        self.cpu_left += turn.cpu_left;
+        self.cpu_left += turn.cpu.left;
+        self.waited_for_cpu = self.waited_for_cpu.max(turn.cpu.waited);
         self.counters.retransmitted_packets += turn.counters.retransmitted_packets;
         self.counters.connections = self.counters.connections.max(turn.counters.connections);
         for port in &turn.ports {
@@ -328,7 +324,6 @@ impl Entrant {
             self.unfinished += host.unfinished;
             self.host_queue_peak = self.host_queue_peak.max(host.host_queue_peak);
             self.host_queue_drops += host.host_queue_drops;
-            self.waited_for_cpu = self.waited_for_cpu.max(host.waited_for_cpu as f64 / turn.elapsed.as_nanos() as f64);
         }
     }
 
@@ -385,7 +380,7 @@ impl Entrant {
                 result.cpu_left * 100.0
             ));
         }
-        if result.waited_for_cpu > 0.05 {
+        if result.waited_for_cpu > 0.10 {
             marks.push(format!(
                 "a host waited {:.0} % of the time for a processor: other programs disturbed the run",
                 result.waited_for_cpu * 100.0

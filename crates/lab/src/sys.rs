@@ -72,24 +72,43 @@ fn write_file(path: &CString, text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Lets this thread run only when nothing else wants its core, and on that core only.
+/// Lets this thread run only when nothing else wants its core, and on that core only, in short slices.
 pub(crate) fn become_idle_thread_of(core: usize) -> io::Result<()> {
-    // SAFETY: both structures are plain data, initialised here and only read by the calls.
+    // SAFETY: the set is plain data, initialised here and only read by the call.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(core, &mut set);
         check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set))?;
-        let mut param: libc::sched_param = std::mem::zeroed();
-        param.sched_priority = 0;
-        check(libc::sched_setscheduler(0, libc::SCHED_IDLE, &param))?;
     }
-    Ok(())
+    // Within a slice the thread may hold up a kernel thread that delivers packets: the slice is the shortest that Linux
+    // allows. Kernels before 6.12 ignore it.
+    set_scheduling(libc::SCHED_IDLE, 0, 100_000)
 }
 
-/// Processor time that this thread has used, ns.
-pub(crate) fn thread_cpu_nanos() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+/// Lets this thread run as soon as it can, before all ordinary programs; needs root.
+pub(crate) fn become_real_time() -> io::Result<()> {
+    set_scheduling(libc::SCHED_RR, 1, 0)
+}
+
+/// Takes back [`become_real_time`].
+pub(crate) fn become_ordinary() -> io::Result<()> {
+    set_scheduling(libc::SCHED_OTHER, 0, 0)
+}
+
+/// Policy, real-time priority and slice (ns) of this thread.
+fn set_scheduling(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
+    // SAFETY: the structure is plain data for which zero is valid; the kernel reads as many bytes as its `size` says.
+    unsafe {
+        let mut attributes: libc::sched_attr = std::mem::zeroed();
+        attributes.size = size_of::<libc::sched_attr>() as u32;
+        attributes.sched_policy = policy as u32;
+        attributes.sched_priority = priority;
+        attributes.sched_runtime = slice;
+        match libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 /// Monotonic time, the same in every process of this machine, ns.

@@ -7,6 +7,7 @@ mod ping;
 mod transport;
 
 use crate::control::{LoadReply, Order, Reply};
+use crate::cpu::ThreadTime;
 use crate::load::generate;
 use crate::rack::{QueueReader, RackShape, configure_host};
 use anyhow::{Context, Result};
@@ -18,7 +19,9 @@ use transport::OpenTransport;
 
 /// Runs a host until its standard input ends.
 pub(crate) fn run() -> Result<()> {
-    crate::sys::raise_priority(-10);
+    if crate::sys::become_real_time().is_err() {
+        crate::sys::raise_priority(-10);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let (lines, orders) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -95,12 +98,10 @@ impl Host {
             Order::Load(order) => {
                 let place = self.place()?;
                 let (peak, watching) = watch_own_queue(place.interface)?;
-                let waited_before = crate::cpu::waited_nanos()?;
                 let result = generate(Arc::clone(self.transport()?.client()), place.index, order).await;
                 watching.abort();
                 let (host_queue_peak, host_queue_drops) = *peak.lock().unwrap_or_else(PoisonError::into_inner);
-                let waited_for_cpu = crate::cpu::waited_nanos()? - waited_before;
-                Ok(Reply::Load(Box::new(LoadReply { host_queue_peak, host_queue_drops, waited_for_cpu, ..result? })))
+                Ok(Reply::Load(Box::new(LoadReply { host_queue_peak, host_queue_drops, ..result? })))
             }
             Order::Incast { servers, reply, rounds } => {
                 incast::rounds(self.transport()?.client(), &servers, reply, rounds).await
@@ -108,6 +109,10 @@ impl Host {
             Order::StartProbe { to, length, period } => {
                 self.probe = Some(incast::Probe::start(Arc::clone(self.transport()?.client()), to, length, period)?);
                 Ok(Reply::Done)
+            }
+            Order::Usage => {
+                let ThreadTime { ran, waited } = ThreadTime::of_this_thread()?;
+                Ok(Reply::Usage { ran, waited })
             }
             Order::StopProbe => self.probe.take().context("no probe is running")?.stop().await,
         }

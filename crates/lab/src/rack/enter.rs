@@ -3,7 +3,11 @@
 use super::iproute;
 use crate::sys::{self, Isolation};
 use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 /// Tells the second incarnation of the program that it is inside.
 const INSIDE: &str = "HOMARUS_LAB_INSIDE";
@@ -20,7 +24,7 @@ pub enum Entered {
 /// Re-runs the present command in fresh namespaces, unless this already is that second run.
 ///
 /// Call it from the main thread before anything else is started. The second run is in a session of its own, so that its scheduling group
-/// can be raised without touching the user's shell; it is killed by the kernel when the first ends for whatever reason.
+/// can be changed without touching the user's shell; it is killed by the kernel when the first ends for whatever reason.
 ///
 /// # Errors
 /// When neither root nor user namespaces are to be had, or iproute2 is missing; the message says what to do.
@@ -30,6 +34,7 @@ pub fn enter() -> Result<Entered> {
         return Ok(Entered::Inside);
     }
     iproute::check()?;
+    let _turn = wait_for_turn()?;
     let mut refusals = Vec::new();
     for (isolation, means) in [(Isolation::Network, "as root"), (Isolation::UserAndNetwork, "in a user namespace")] {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
@@ -48,6 +53,26 @@ pub fn enter() -> Result<Entered> {
     bail!(no_rack(&refusals.join("; ")))
 }
 
+/// Waits until no other race runs on this machine: two would measure each other. The turn ends when the result is dropped.
+fn wait_for_turn() -> Result<UnixDatagram> {
+    // An abstract name belongs to the process that has bound it, and is free again when that process ends.
+    let name = SocketAddr::from_abstract_name("homarus-lab").context("cannot make the name of the lab's lock")?;
+    let mut told = false;
+    loop {
+        match UnixDatagram::bind_addr(&name) {
+            Ok(lock) => return Ok(lock),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                if !told {
+                    eprintln!("another race is running on this machine: waiting for its end");
+                    told = true;
+                }
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            Err(error) => return Err(error).context("cannot find out whether another race is running"),
+        }
+    }
+}
+
 /// What a user reads where no rack can be built.
 fn no_rack(why: &str) -> String {
     format!(
@@ -64,8 +89,11 @@ fn settle() -> Result<()> {
     if let Err(error) = iproute::batch("ip", &probe) {
         bail!(no_rack(&format!("namespaces can be made but not configured: {error}")));
     }
-    // Refused without privilege, and absent without autogroups: then the run is as quiet as the machine.
-    let _ = std::fs::write("/proc/self/autogroup", "-10");
+    // Hosts that are real-time threads need no help from their scheduling group, and the idle-class spinners, which are in
+    // the group too, must not hold up the kernel's own threads. Not every kernel has such groups.
+    if sys::become_real_time().and_then(|()| sys::become_ordinary()).is_ok() {
+        let _ = std::fs::write("/proc/self/autogroup", "19");
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Watches the switch's queues while a run goes on.
 
 use super::queue::{QueueReader, QueueState};
-use crate::sys::now_nanos;
+use crate::sys::{become_real_time, now_nanos};
 use crate::wire::UNCOUNTED;
 use anyhow::{Result, anyhow};
 use std::sync::Arc;
@@ -42,6 +42,8 @@ impl QueueWatch {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
+            // Without the permission it may look a little late.
+            let _ = become_real_time();
             let mut ports: Vec<Port> =
                 interfaces.iter().map(|&index| Ok(Port::new(reader.read(index)?))).collect::<Result<_>>()?;
             while !stopped.load(Ordering::Relaxed) {
