@@ -6,8 +6,12 @@ use common::{LOCAL, echo, echo_server, pattern, run, serve};
 use homarus::{Config, Endpoint, Error, PacketIo, RpcError, UdpConfig, Unreachable};
 use homarus_io::{Received, UdpIo};
 use homarus_proto::Transmit;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -82,30 +86,28 @@ fn a_server_that_restarts_loses_no_call_silently() {
     });
 }
 
-/// Loses packets that leave.
-struct Lossy {
+type SendBatch = dyn FnMut(&mut UdpIo, &[Transmit]) -> io::Result<usize> + Send;
+
+/// A socket whose sending and failing the test decides.
+struct Faulty {
     io: UdpIo,
-    dice: u64,
-    percent: u64,
+    send: Box<SendBatch>,
+    broken: Arc<AtomicBool>,
 }
 
-impl PacketIo for Lossy {
+impl PacketIo for Faulty {
     fn local_addr(&self) -> SocketAddr {
         self.io.local_addr()
     }
 
-    fn send(&mut self, batch: &[Transmit]) -> std::io::Result<usize> {
-        for packet in batch {
-            self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let lost = (self.dice >> 33) % 100 < self.percent;
-            if !lost {
-                self.io.send(std::slice::from_ref(packet))?;
-            }
-        }
-        Ok(batch.len())
+    fn send(&mut self, batch: &[Transmit]) -> io::Result<usize> {
+        (self.send)(&mut self.io, batch)
     }
 
-    fn recv(&mut self, sink: &mut dyn FnMut(Received<'_>)) -> std::io::Result<usize> {
+    fn recv(&mut self, sink: &mut dyn FnMut(Received<'_>)) -> io::Result<usize> {
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("pulled out"));
+        }
         self.io.recv(sink)
     }
 
@@ -122,10 +124,88 @@ impl PacketIo for Lossy {
     }
 }
 
-fn lossy(seed: u64) -> Endpoint {
+fn faulty(
+    broken: &Arc<AtomicBool>,
+    send: impl FnMut(&mut UdpIo, &[Transmit]) -> io::Result<usize> + Send + 'static,
+) -> (Faulty, OwnedFd) {
     let io = UdpIo::bind(LOCAL.parse().expect("address"), UdpConfig::default()).expect("bind");
     let ready = io.as_fd().try_clone_to_owned().expect("duplicate");
-    Endpoint::builder().run(Lossy { io, dice: seed, percent: 5 }, ready).expect("endpoint")
+    (Faulty { io, send: Box::new(send), broken: Arc::clone(broken) }, ready)
+}
+
+/// One packet in twenty that leaves is lost.
+fn lossy(seed: u64) -> Endpoint {
+    let mut dice = seed;
+    let (io, ready) = faulty(&Arc::default(), move |io, batch| {
+        for packet in batch {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if dice >> 33 > (1 << 31) / 20 {
+                io.send(std::slice::from_ref(packet))?;
+            }
+        }
+        Ok(batch.len())
+    });
+    Endpoint::builder().run(io, ready).expect("endpoint")
+}
+
+/// Every other time the socket is full, and else it takes one packet.
+fn reluctant() -> (Faulty, OwnedFd) {
+    let mut full = false;
+    faulty(&Arc::default(), move |io, batch| {
+        full = !full;
+        if full { Ok(0) } else { io.send(&batch[..1]) }
+    })
+}
+
+#[test]
+fn a_full_socket_gets_the_rest_later() {
+    run(async {
+        let (io, ready) = reluctant();
+        let server = Endpoint::builder().run(io, ready).expect("endpoint");
+        serve(&server, echo);
+        let (io, ready) = reluctant();
+        let client = Endpoint::builder().run(io, ready).expect("endpoint");
+        let sent = pattern(500_000, 5);
+        assert!(client.call(server.local_addr(), &sent).await.expect("call") == sent);
+    });
+}
+
+#[test]
+fn a_full_socket_gets_the_rest_later_from_a_blocking_endpoint() {
+    let (io, ready) = reluctant();
+    let server = Endpoint::builder().run_blocking(io, ready).expect("endpoint");
+    let addr = server.local_addr();
+    thread::scope(|scope| {
+        scope.spawn(|| server.serve(|request| request.respond(pattern(500_000, 6))));
+        let (io, ready) = reluctant();
+        let client = Endpoint::builder().run_blocking(io, ready).expect("endpoint");
+        assert!(client.call(addr, pattern(500_000, 5)).expect("call") == pattern(500_000, 6));
+        server.close();
+    });
+}
+
+#[test]
+fn a_broken_socket_ends_everything_and_says_why() {
+    run(async {
+        let server = Endpoint::bind(LOCAL).await.expect("bind");
+        let addr = server.local_addr();
+        let requests = server.requests();
+        let broken = Arc::default();
+        let (io, ready) = faulty(&broken, |io, batch| io.send(batch));
+        let client = Endpoint::builder().run(io, ready).expect("endpoint");
+        let call = tokio::spawn({
+            let client = client.client(addr);
+            async move { client.call("hold").await }
+        });
+        let request = requests.recv().await.expect("request");
+        broken.store(true, Ordering::Relaxed);
+        request.respond("never read").expect("respond");
+        let error = call.await.expect("task").expect_err("broken");
+        assert!(matches!(error, Error::Socket(_)), "{error:?}");
+        assert!(error.to_string().contains("pulled out"), "{error}");
+        assert!(matches!(client.call(addr, "again").await, Err(Error::Socket(_))));
+        client.closed().await;
+    });
 }
 
 #[test]

@@ -19,8 +19,8 @@ pub(super) struct DriverTask {
     ready: Option<Ready>,
     /// Whether the tasks that were about to run when packets were deferred have run.
     yielded: bool,
-    /// Whether yielding rouses other threads of the runtime, which costs more than to look at the socket once more.
-    yields_dearly: bool,
+    /// Whether the runtime has several threads.
+    threaded: bool,
     wakes: Vec<Waker>,
 }
 
@@ -32,6 +32,8 @@ enum Next {
     Wait,
     /// More may have arrived.
     Again,
+    /// More may have arrived, and the task just woken is in more of a hurry.
+    Requeue,
     /// The tasks just woken, or about to run, have packets that should leave together: come back after them.
     Yield,
 }
@@ -44,8 +46,8 @@ impl DriverTask {
             (state.socket().cloned(), Arc::clone(state.timer().fd()))
         };
         let ready = Ready::new(socket.ok_or(io::ErrorKind::NotConnected)?, timer)?;
-        let yields_dearly = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
-        Ok(DriverTask { hub, ready: Some(ready), yielded: false, yields_dearly, wakes: Vec::new() })
+        let threaded = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
+        Ok(DriverTask { hub, ready: Some(ready), yielded: false, threaded, wakes: Vec::new() })
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Next {
@@ -81,8 +83,9 @@ impl DriverTask {
                 state.defer();
                 Next::Yield
             }
-            _ if turn.events == 0 || self.yields_dearly => Next::Again,
-            _ => Next::Yield,
+            // To queue up would rouse other threads, which costs more than to look at the socket once more.
+            _ if turn.events == 0 || self.threaded => Next::Again,
+            _ => Next::Requeue,
         };
         if !state.is_full() {
             ready.forget_writable();
@@ -92,14 +95,6 @@ impl DriverTask {
         drop(state);
         self.wakes.drain(..).for_each(Waker::wake);
         next
-    }
-
-    fn yield_now(&mut self, cx: &mut Context<'_>) {
-        self.yielded = true;
-        // Comes back after the tasks that can run, and after the runtime has looked for I/O.
-        if pin!(tokio::task::yield_now()).poll(cx).is_ready() {
-            cx.waker().wake_by_ref();
-        }
     }
 }
 
@@ -112,10 +107,18 @@ impl Future for DriverTask {
                 Next::Closed => return Poll::Ready(()),
                 Next::Wait => return Poll::Pending,
                 Next::Again => {}
+                Next::Requeue => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 Next::Yield => break,
             }
         }
-        self.yield_now(cx);
+        self.yielded = true;
+        // Comes back after the tasks that can run, and after the runtime has looked for I/O.
+        if pin!(tokio::task::yield_now()).poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 }

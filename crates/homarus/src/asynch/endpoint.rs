@@ -110,7 +110,8 @@ impl Endpoint {
     }
 
     /// Ends gracefully: takes no new requests, lets those in flight be answered, the responses be delivered and own
-    /// calls end, then closes. After `timeout` it closes all the same.
+    /// calls end, then closes. After `timeout` it closes all the same. A response counts as delivered when the client has
+    /// acknowledged it, or has been silent for [`Config::dead_after`](crate::Config::dead_after).
     ///
     /// # Errors
     /// [`Error::ShutdownTimeout`] if something was still in flight after `timeout`.

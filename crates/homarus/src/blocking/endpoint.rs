@@ -19,7 +19,8 @@ use std::time::Duration;
 /// [`shutdown`](Self::shutdown) drives the endpoint, and while nobody waits, nothing is received, repeated or granted.
 /// A server whose only thread works on a request for longer than [`Config::dead_after`](crate::Config::dead_after) is
 /// taken for dead by its clients: have more threads serve, so that one always waits, or use the async
-/// [`Endpoint`](crate::Endpoint).
+/// [`Endpoint`](crate::Endpoint). A client that has stopped calling does not acknowledge the last response either: its
+/// server keeps that response as long, and a server that shuts down gracefully waits for it.
 ///
 /// Clones are the same endpoint, and any number of threads may use it. When the last clone, [`Client`] and [`Request`] is
 /// gone, it closes at once, as by [`close`](Self::close).
