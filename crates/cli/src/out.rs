@@ -41,9 +41,18 @@ pub(crate) fn report(error: &Error) -> ExitCode {
     }
     let _ = match error.is::<Interrupted>() {
         true => writeln!(io::stderr(), "interrupted"),
-        false => writeln!(io::stderr(), "error: {error:#}"),
+        false => writeln!(io::stderr(), "error: {}", paragraph(error)),
     };
     ExitCode::FAILURE
+}
+
+/// An error with its causes, each said once: some errors tell their cause themselves.
+pub(crate) fn paragraph(error: &Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.is_empty() {
+        true => cause,
+        false if text.contains(&cause) => text,
+        false => format!("{text}: {cause}"),
+    })
 }
 
 /// Prints what a user can do about a bug of ours, instead of a backtrace.
@@ -60,4 +69,16 @@ pub(crate) fn report_bug(panic: &PanicHookInfo<'_>) {
         "error: homarus has a bug: {what}{place}. Please report it with the command that led to it and the output of \
          `homarus --version`."
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_was_told_already_is_not_repeated() {
+        let error =
+            Error::msg("address in use").context("cannot bind: address in use: take another").context("no server");
+        assert_eq!(paragraph(&error), "no server: cannot bind: address in use: take another");
+    }
 }

@@ -23,6 +23,8 @@ use record::{Record, Settings, Table};
 use results::{Run, Samples};
 use runner::Runner;
 use std::env;
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -69,6 +71,19 @@ impl BenchArgs {
         }
     }
 
+    /// Opens the record's file before time is spent on measuring.
+    fn open_record(&self) -> Result<Destination> {
+        match &self.json {
+            None => Ok(Destination::Nowhere),
+            Some(path) if path.as_os_str() == "-" => Ok(Destination::StandardOutput),
+            Some(path) => {
+                File::options().write(true).create(true).truncate(false).open(path).map(Destination::File).with_context(
+                    || format!("cannot write the record to {}: choose another file or folder", path.display()),
+                )
+            }
+        }
+    }
+
     fn groups(&self, offloads: Offloads) -> Result<Vec<Group>> {
         let mut groups = plan::groups(offloads);
         if let Some(text) = &self.only {
@@ -85,6 +100,7 @@ impl BenchArgs {
 /// Runs the subcommand.
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     args.groups(Offloads::On)?;
+    let file = args.open_record()?;
     if args.veth
         && let Entered::Finished(code) = enter()?
     {
@@ -133,25 +149,32 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         skipped,
         tables,
     };
-    report(args, &record)
+    report(file, &record)
 }
 
-fn report(args: &BenchArgs, record: &Record) -> Result<ExitCode> {
-    let to_stdout = args.json.as_ref().is_some_and(|file| file.as_os_str() == "-");
-    if let Some(file) = &args.json {
-        let mut text = serde_json::to_string_pretty(record)?;
-        text.push('\n');
-        if to_stdout {
-            out::print(&text)?;
-        } else {
-            std::fs::write(file, text).with_context(|| {
-                format!("cannot write the record to {}: name a file in a folder that exists", file.display())
-            })?;
+/// Where the record goes.
+enum Destination {
+    Nowhere,
+    StandardOutput,
+    File(File),
+}
+
+fn report(to: Destination, record: &Record) -> Result<ExitCode> {
+    let json = serde_json::to_string_pretty(record)? + "\n";
+    let to_stdout = matches!(to, Destination::StandardOutput);
+    match to {
+        Destination::Nowhere => {}
+        Destination::StandardOutput => out::print(&json)?,
+        Destination::File(mut file) => {
+            // What an earlier run left, where it is a file that can be cut.
+            let _ = file.set_len(0);
+            file.write_all(json.as_bytes()).context("cannot write the record")?;
         }
     }
     let mut failed = false;
-    for table in &record.tables {
+    for (at, table) in record.tables.iter().enumerate() {
         if !to_stdout {
+            out::print(if at == 0 { "" } else { "\n" })?;
             out::print(&heading(record, table))?;
             out::print(&table::render(&table.rows))?;
         }
@@ -217,7 +240,7 @@ async fn interleave(
             let spec = contender.spec(runner.link.mtu(), settings.warmup_ms, settings.measure_ms);
             samples.runs.push(match runner.run(&contender, &spec).await {
                 Ok(outcome) => Run::Measured(outcome),
-                Err(error) => Run::Failed(format!("{error:#}")),
+                Err(error) => Run::Failed(out::paragraph(&error)),
             });
             bar.inc(1);
         }

@@ -82,12 +82,15 @@ impl Report {
             Api::Blocking => "blocking API",
             Api::Spin => "blocking API, spinning",
         };
+        let answered = match self.answered {
+            0 => "none answered".to_owned(),
+            answered => format!("{answered} answered, each with the right contents"),
+        };
         let mut text = format!(
-            "calls of {} to {}, {} at a time, {api}: {} answered, each with the right contents\n",
+            "calls of {} to {}, {} at a time, {api}: {answered}\n",
             size::show(f64::from(self.size)),
             self.server,
             self.concurrency,
-            self.answered,
         );
         if let Some(latency) = &self.latency {
             let rows = [

@@ -39,8 +39,9 @@ fn wrong_values_are_usage_errors_that_say_what_is_expected() {
 }
 
 #[test]
-fn an_address_that_is_none_is_explained() {
+fn what_cannot_be_done_is_explained() {
     run(&["call", "nonsense"]).is_clear_failure("expected HOST:PORT, such as 127.0.0.1:4000");
     run(&["serve", "192.0.2.1:0"]).is_clear_failure("choose an address of this machine");
+    run(&["bench", "--json", "/nowhere/record.json"]).is_clear_failure("choose another file or folder");
     run(&["call", "127.0.0.1:1", "--blocking", "--concurrency", "5000"]).is_clear_failure("at most 1000");
 }
