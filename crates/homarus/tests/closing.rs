@@ -98,6 +98,28 @@ fn a_shutdown_does_not_wait_for_ever() {
 }
 
 #[test]
+fn a_shutdown_ends_with_the_last_request_even_if_that_is_dropped() {
+    run(async {
+        let server = Endpoint::bind(LOCAL).await.expect("bind");
+        let requests = server.requests();
+        let client = Endpoint::bind(LOCAL).await.expect("bind");
+        let call = tokio::spawn({
+            let client = client.client(server.local_addr());
+            async move { client.call("work").await }
+        });
+        let held = requests.recv().await.expect("request");
+        let shutdown = tokio::spawn({
+            let server = server.clone();
+            async move { server.shutdown(Duration::from_secs(3600)).await }
+        });
+        assert!(requests.recv().await.is_none());
+        drop(held);
+        shutdown.await.expect("task").expect("nothing is in flight any more");
+        assert!(call.await.expect("task").is_err());
+    });
+}
+
+#[test]
 fn an_idle_shutdown_is_immediate() {
     run(async {
         let (server, _) = echo_server().await;

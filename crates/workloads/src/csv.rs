@@ -31,9 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, CsvError> {
         if raw.trim().is_empty() || raw.trim_start().starts_with('#') {
             continue;
         }
-        let is_header = raw
-            .trim_start()
-            .starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_header = raw.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
         if steps.is_empty() && !header_seen && is_header {
             header_seen = true;
             continue;
@@ -50,11 +48,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, CsvError> {
             line: last_line,
             column: 1,
             expected: "a last line whose cumulative probability is 1",
-            found: if steps.is_empty() {
-                "no numbers".to_owned()
-            } else {
-                format!("a file that ends at {reached}")
-            },
+            found: if steps.is_empty() { "no numbers".to_owned() } else { format!("a file that ends at {reached}") },
         });
     }
     if let Some(last) = steps.last_mut() {
@@ -64,52 +58,24 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, CsvError> {
 }
 
 fn parse_line(line: usize, raw: &str, previous: Option<&Step>) -> Result<Step, CsvError> {
-    let error = |column: usize, expected, found: &str| CsvError {
-        line,
-        column,
-        expected,
-        found: format!("{found:?}"),
-    };
+    let error = |column: usize, expected, found: &str| CsvError { line, column, expected, found: format!("{found:?}") };
     let Some((left, right)) = raw.split_once(',') else {
-        return Err(error(
-            1,
-            "two numbers: size_bytes,cumulative_probability",
-            raw.trim(),
-        ));
+        return Err(error(1, "two numbers: size_bytes,cumulative_probability", raw.trim()));
     };
     let right_column = left.chars().count() + 2;
-    let size: u32 = left.trim().parse().map_err(|_| {
-        error(
-            1,
-            "a size in bytes: a whole number up to 4294967295",
-            left.trim(),
-        )
-    })?;
+    let size: u32 =
+        left.trim().parse().map_err(|_| error(1, "a size in bytes: a whole number up to 4294967295", left.trim()))?;
     let cumulative: f64 = right
         .trim()
         .parse()
         .ok()
         .filter(|p| (0.0..=1.0 + ROUNDING).contains(p))
-        .ok_or_else(|| {
-            error(
-                right_column,
-                "a cumulative probability between 0 and 1",
-                right.trim(),
-            )
-        })?;
+        .ok_or_else(|| error(right_column, "a cumulative probability between 0 and 1", right.trim()))?;
     if previous.is_some_and(|p| size < p.size) {
-        return Err(error(
-            1,
-            "a size at least that of the line before",
-            left.trim(),
-        ));
+        return Err(error(1, "a size at least that of the line before", left.trim()));
     }
     if previous.is_some_and(|p| cumulative < p.cumulative) {
-        return Err(error(
-            right_column,
-            "a probability at least that of the line before",
-            right.trim(),
-        ));
+        return Err(error(right_column, "a probability at least that of the line before", right.trim()));
     }
     Ok(Step { size, cumulative })
 }
@@ -120,22 +86,8 @@ mod tests {
 
     #[test]
     fn a_good_file_with_comment_header_and_blank_lines() {
-        let steps =
-            parse("# source: mine\nsize_bytes,cumulative_probability\n\n10,0.25\n 2000 , 1.0\n")
-                .unwrap();
-        assert_eq!(
-            steps,
-            [
-                Step {
-                    size: 10,
-                    cumulative: 0.25
-                },
-                Step {
-                    size: 2000,
-                    cumulative: 1.0
-                }
-            ]
-        );
+        let steps = parse("# source: mine\nsize_bytes,cumulative_probability\n\n10,0.25\n 2000 , 1.0\n").unwrap();
+        assert_eq!(steps, [Step { size: 10, cumulative: 0.25 }, Step { size: 2000, cumulative: 1.0 }]);
     }
 
     #[test]
@@ -145,25 +97,11 @@ mod tests {
 
     #[test]
     fn errors_name_line_and_column() {
-        let place = |text: &str| {
-            parse(text)
-                .map_err(|e| (e.line, e.column, e.to_string()))
-                .unwrap_err()
-        };
+        let place = |text: &str| parse(text).map_err(|e| (e.line, e.column, e.to_string())).unwrap_err();
         assert_eq!(place("10,0.5\nx,1").0, 2);
-        assert!(
-            place("10,0.5\nx,1")
-                .2
-                .contains("line 2, column 1: expected a size in bytes")
-        );
-        assert_eq!(
-            (place("10,0.5\n20,1.5").0, place("10,0.5\n20,1.5").1),
-            (2, 4)
-        );
-        assert_eq!(
-            (place("10,0.5\n20,0.4").0, place("10,0.5\n20,0.4").1),
-            (2, 4)
-        );
+        assert!(place("10,0.5\nx,1").2.contains("line 2, column 1: expected a size in bytes"));
+        assert_eq!((place("10,0.5\n20,1.5").0, place("10,0.5\n20,1.5").1), (2, 4));
+        assert_eq!((place("10,0.5\n20,0.4").0, place("10,0.5\n20,0.4").1), (2, 4));
         assert_eq!((place("10,0.5\n9,1").0, place("10,0.5\n9,1").1), (2, 1));
         assert!(place("10,0.5\n20").2.contains("two numbers"));
         assert!(place("10,0.5\n20,0.9").2.contains("ends at 0.9"));

@@ -39,14 +39,8 @@ impl Workload {
     /// Reads a CSV file of `size_bytes,cumulative_probability`; its name becomes the workload's.
     pub fn from_file(path: &Path) -> Result<Workload, LoadError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
-            path: shown.clone(),
-            source,
-        })?;
-        Workload::from_csv(shown.clone(), &text).map_err(|source| LoadError::Csv {
-            path: shown,
-            source,
-        })
+        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read { path: shown.clone(), source })?;
+        Workload::from_csv(shown.clone(), &text).map_err(|source| LoadError::Csv { path: shown, source })
     }
 
     /// What a user may write for a workload: a built-in name, a length in bytes, or the path of a CSV file.
@@ -59,9 +53,6 @@ impl Workload {
             return Workload::from_file(path);
         }
         let builtin = Workload::builtin_names().collect::<Vec<_>>().join(", ");
-        Err(LoadError::Unknown {
-            given: given.to_owned(),
-            builtin,
-        })
+        Err(LoadError::Unknown { given: given.to_owned(), builtin })
     }
 }

@@ -48,21 +48,14 @@ impl Workload {
     /// A built-in workload by name.
     pub fn builtin(name: &str) -> Option<Workload> {
         let (name, text) = BUILTIN.iter().find(|(known, _)| *known == name)?;
-        let workload = Workload::from_csv(*name, text)
-            .unwrap_or_else(|e| unreachable!("built-in workload {name}: {e}"));
-        Some(if name.starts_with("linux_") {
-            workload.cut_at(LINUX_LONGEST)
-        } else {
-            workload
-        })
+        let workload =
+            Workload::from_csv(*name, text).unwrap_or_else(|e| unreachable!("built-in workload {name}: {e}"));
+        Some(if name.starts_with("linux_") { workload.cut_at(LINUX_LONGEST) } else { workload })
     }
 
     /// From the text of a CSV file, `size_bytes,cumulative_probability`.
     pub fn from_csv(name: impl Into<String>, text: &str) -> Result<Workload, CsvError> {
-        Ok(Workload {
-            name: name.into(),
-            steps: csv::parse(text)?,
-        })
+        Ok(Workload { name: name.into(), steps: csv::parse(text)? })
     }
 
     /// The text of a CSV file from which [`from_csv`](Self::from_csv) makes the same distribution again.
@@ -73,13 +66,7 @@ impl Workload {
 
     /// All messages have the same length, in bytes.
     pub fn fixed(size: u32) -> Workload {
-        Workload {
-            name: size.to_string(),
-            steps: vec![Step {
-                size,
-                cumulative: 1.0,
-            }],
-        }
+        Workload { name: size.to_string(), steps: vec![Step { size, cumulative: 1.0 }] }
     }
 
     /// The same with every longer message shortened to `longest` bytes.
@@ -87,10 +74,7 @@ impl Workload {
         let kept = self.steps.partition_point(|step| step.size < longest);
         self.steps.truncate(kept);
         if self.steps.last().is_none_or(|step| step.cumulative < 1.0) {
-            self.steps.push(Step {
-                size: longest,
-                cumulative: 1.0,
-            });
+            self.steps.push(Step { size: longest, cumulative: 1.0 });
         }
         self
     }
@@ -134,10 +118,7 @@ impl Workload {
 
     /// Shortest message that occurs, bytes.
     pub fn smallest(&self) -> u32 {
-        self.probabilities()
-            .map(|(size, _)| size)
-            .next()
-            .unwrap_or(0)
+        self.probabilities().map(|(size, _)| size).next().unwrap_or(0)
     }
 
     /// Longest message that occurs, bytes.
@@ -149,19 +130,13 @@ impl Workload {
     /// of that length or shorter.
     pub fn quantile(&self, p: f64) -> u32 {
         let index = self.steps.partition_point(|step| step.cumulative < p);
-        self.steps[index.min(self.steps.len() - 1)]
-            .size
-            .max(self.smallest())
+        self.steps[index.min(self.steps.len() - 1)].size.max(self.smallest())
     }
 
     /// Share of messages of at most `size` bytes, 0 to 1.
     pub fn share_of_messages(&self, size: u32) -> f64 {
         let index = self.steps.partition_point(|step| step.size <= size);
-        if index == 0 {
-            0.0
-        } else {
-            self.steps[index - 1].cumulative
-        }
+        if index == 0 { 0.0 } else { self.steps[index - 1].cumulative }
     }
 
     /// Share of all bytes that are in messages of at most `size` bytes, 0 to 1. 0 if no message has any bytes.

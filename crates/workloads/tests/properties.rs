@@ -8,8 +8,7 @@ use rand_pcg::Pcg64Mcg;
 fn any_workload() -> impl Strategy<Value = Workload> {
     prop::collection::vec((1u32..100_000, 1u32..1000), 1..40).prop_map(|rows| {
         let total: u32 = rows.iter().map(|row| row.1).sum();
-        let (mut size, mut weight, mut text) =
-            (0, 0, String::from("size_bytes,cumulative_probability\n"));
+        let (mut size, mut weight, mut text) = (0, 0, String::from("size_bytes,cumulative_probability\n"));
         for (more_bytes, more_weight) in rows {
             size += more_bytes;
             weight += more_weight;

@@ -4,6 +4,7 @@ use super::Endpoint;
 use crate::peer::PeerKey;
 use crate::{Instant, Unreachable};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 impl Endpoint {
     /// Bytes that the link carries in a round trip to the peer, once both have been measured.
@@ -24,6 +25,15 @@ impl Endpoint {
         }
     }
 
+    /// Packets by which a grant window exceeds two round trips' worth, so that on slow links, too, one grant serves
+    /// several packets: a grant for each would cost six per cent of the link.
+    const WINDOW_PACKETS: u64 = 8;
+
+    /// Bytes that may be under way at any time, as far as the link's rate is known.
+    pub(super) fn in_flight(&self, round_trip: Duration) -> u32 {
+        self.pacer.in_flight(round_trip, self.config.mtu as u32).min(u64::from(u32::MAX)) as u32
+    }
+
     /// Longest message that can be received at all.
     pub(super) fn longest_accepted(&self) -> u32 {
         self.config.max_message_len.min(u32::try_from(self.config.max_receive_buffer).unwrap_or(u32::MAX))
@@ -36,12 +46,12 @@ impl Endpoint {
     }
 
     /// Bytes of one message that may be granted and not received, when `active` messages are granted at once: the
-    /// Linux module's share, but no more than two round trips' worth once that is known.
+    /// Linux module's share, but no more than two round trips' worth and a few packets once that is known.
     pub(super) fn grant_window(&self, peer: PeerKey, active: usize) -> u32 {
         let share = self.max_incoming / (active as u64 + 1);
         let mtu = self.peers[peer].mtu as u64;
         let window = match self.rtt_bytes(peer) {
-            Some(bytes) => share.min((2.0 * bytes) as u64 + 2 * mtu),
+            Some(bytes) => share.min((2.0 * bytes) as u64 + Endpoint::WINDOW_PACKETS * mtu),
             None => share,
         };
         window.max(mtu).min(u64::from(u32::MAX)) as u32

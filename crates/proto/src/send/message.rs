@@ -185,11 +185,13 @@ impl Outgoing {
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
     /// negative `length` means all that was sent. Asking beyond the granted bytes grants them.
-    /// What was repeated within `round_trip` is not repeated again.
+    /// What left within `round_trip`, at most `in_flight` bytes, and what was repeated in that time, may be under way
+    /// and is not repeated.
     pub(crate) fn resend(
         &mut self,
         now: Instant,
         round_trip: Duration,
+        in_flight: u32,
         (offset, length): (u32, i32),
         priority: u8,
     ) -> ResendOutcome {
@@ -211,6 +213,11 @@ impl Outgoing {
         let end = end.max(offset + 1).min(self.sent);
         if offset >= end {
             return ResendOutcome::NotSentYet;
+        }
+        let streaming = now < self.last_sent + round_trip && self.repeat.is_none();
+        let end = if streaming { end.min(self.sent.saturating_sub(in_flight)) } else { end };
+        if offset >= end {
+            return ResendOutcome::JustSent;
         }
         self.rtt_probe = None;
         // Not above what the message had at first: a retransmission that was not needed must not delay what was.
@@ -307,7 +314,7 @@ mod tests {
         assert!(message.sendable() && !message.all_sent());
         assert_eq!(ranges(&mut message), vec![0..0]);
         assert!(message.all_sent());
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (0, -1), 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (0, -1), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![0..0]);
     }
 
@@ -315,7 +322,7 @@ mod tests {
     fn retransmissions_keep_packet_boundaries() {
         let mut message = message(10_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (1500, 1500), 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (1500, 1500), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![1424..2848, 2848..4272]);
     }
 
@@ -323,7 +330,7 @@ mod tests {
     fn a_resend_beyond_the_granted_bytes_grants_them() {
         let mut message = message(100_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, (40_000, 10_000), 7), ResendOutcome::NotSentYet);
+        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (40_000, 10_000), 7), ResendOutcome::NotSentYet);
         assert_eq!(message.granted(), 50_000);
     }
 
@@ -332,7 +339,8 @@ mod tests {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
         let rtt = Duration::from_micros(100);
-        let mut ask = |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), rtt, (offset, 1000), 7);
+        let mut ask =
+            |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), rtt, 0, (offset, 1000), 7);
         assert_eq!(ask(0, 0), ResendOutcome::Queued);
         assert_eq!(ask(90, 0), ResendOutcome::JustSent);
         assert_eq!(ask(110, 0), ResendOutcome::Queued);
@@ -346,7 +354,7 @@ mod tests {
         assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range), Some(0..1424));
         let rest: Vec<_> = std::iter::from_fn(|| message.next_chunk(Instant::ZERO, 1000).map(|c| c.range)).collect();
         assert_eq!(rest, [1424..2000, 2000..3000]);
-        message.resend(Instant::ZERO, Duration::ZERO, (0, -1), 7);
+        message.resend(Instant::ZERO, Duration::ZERO, 0, (0, -1), 7);
         assert_eq!(ranges(&mut message), [0..1000, 1000..2000, 2000..3000]);
     }
 
@@ -355,7 +363,7 @@ mod tests {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
         for offset in [0, 5696, 2848, 1424] {
-            message.resend(Instant::ZERO, Duration::ZERO, (offset, 1424), 7);
+            message.resend(Instant::ZERO, Duration::ZERO, 0, (offset, 1424), 7);
         }
         assert_eq!(message.resend, vec![0..4272, 5696..7120]);
     }

@@ -27,8 +27,10 @@ impl Pacer {
     const BURST: u64 = 65_536;
     /// Bytes sent without asking for a report, when the queue was empty.
     const UNREPORTED: u64 = 16_384;
-    /// The queue is kept long enough to cover this delay of the sender's own wake-ups.
-    const COVER: f64 = 200_000.0;
+    /// The queue is kept long enough to cover this delay of the sender's own wake-ups, nanoseconds, …
+    const COVER: f64 = 150_000.0;
+    /// … and on slow links so many packets, for a wake-up costs as much as a few.
+    const PACKETS: u64 = 6;
     /// Shortest time over which the drain is measured.
     const SAMPLE: Duration = Duration::from_micros(300);
 
@@ -48,6 +50,12 @@ impl Pacer {
     /// Measured rate of the link, bytes per nanosecond.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
+    }
+
+    /// Bytes that may have left and not arrived within a round trip; 0 while the rate is unknown.
+    pub(crate) fn in_flight(&self, round_trip: Duration, mtu: u32) -> u64 {
+        let carried = |rate: f64| (rate * round_trip.as_nanos() as f64) as u64;
+        self.rate.map_or(0, |rate| carried(rate) + self.limit(mtu))
     }
 
     /// Whether a packet may go to the device now.
@@ -130,7 +138,7 @@ impl Pacer {
     /// Bytes that may wait in the device queue.
     fn limit(&self, mtu: u32) -> u64 {
         match self.rate {
-            Some(rate) => 2 * u64::from(mtu) + (rate * Pacer::COVER) as u64,
+            Some(rate) => (Pacer::PACKETS * u64::from(mtu)).max((rate * Pacer::COVER) as u64),
             None => Pacer::BURST,
         }
     }
@@ -171,7 +179,7 @@ mod tests {
             let (pacer, longest) = run(rate, 200);
             let found = pacer.rate().expect("rate was found");
             assert!((0.8..1.25).contains(&(found / rate)), "{megabits} Mbit/s: found {found}, is {rate}");
-            assert!(longest <= 6000 + (rate * 300_000.0) as u64, "{megabits} Mbit/s: {longest} bytes queued");
+            assert!(longest <= 12_000 + (rate * 300_000.0) as u64, "{megabits} Mbit/s: {longest} bytes queued");
         }
     }
 }

@@ -55,6 +55,6 @@ fn exchange(tape: &mut Tape<'_>) -> Exchange {
 }
 
 fn message(tape: &mut Tape<'_>) -> Message {
-    let len = tape.pick(&[100, 0, 1, 1_416, 1_417, 4_000, 20_000, 60_000]);
+    let len = tape.pick(&[100, 0, 1, 1_416, 1_417, 3_000, 4_000, 9_000]);
     if tape.u8() % 4 == 0 { Message::Phantom(len) } else { Message::real(u64::from(len), len as usize) }
 }

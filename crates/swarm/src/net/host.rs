@@ -25,6 +25,8 @@ pub struct HostSpec {
     pub clock_ahead: Duration,
     /// Of its endpoint.
     pub seed: u64,
+    /// Whether its endpoint is given datagrams, in which it looks for packets, or single packets.
+    pub takes_datagrams: bool,
 }
 
 /// What the process on a host does.
@@ -48,6 +50,7 @@ pub(super) struct Host {
     pub(super) uplink: Uplink,
     pub(super) downlink: Downlink,
     pub(super) process: Process,
+    pub(super) takes_datagrams: bool,
     /// Packets that arrived during a pause, by their key.
     pub(super) socket: VecDeque<usize>,
     /// World time of the earliest timer event in the schedule.
@@ -70,6 +73,7 @@ impl Host {
             uplink: Uplink::new(spec.link.up_rate),
             downlink: Downlink::new(spec.link.down_rate, spec.link.port_buffer),
             process: Process::Running,
+            takes_datagrams: spec.takes_datagrams,
             socket: VecDeque::new(),
             timer_at: Instant::FAR_FUTURE,
             repetitions: (0, Instant::ZERO),

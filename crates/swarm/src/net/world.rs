@@ -341,12 +341,21 @@ impl World {
     fn hand_over(&mut self, host: HostId, key: usize) {
         let packet = self.packets.remove(key);
         let now = self.local_time(host);
-        let endpoint = &mut self.hosts[host].endpoint;
         let result = if packet.is_phantom() {
-            endpoint.handle_phantom(now, packet.from, packet.transmit.header(), packet.transmit.payload.len())
+            self.hosts[host].endpoint.handle_phantom(
+                now,
+                packet.from,
+                packet.transmit.header(),
+                packet.transmit.payload.len(),
+            )
         } else {
             packet.write_to(&mut self.scratch);
-            endpoint.handle_packet(now, packet.from, &self.scratch)
+            if self.hosts[host].takes_datagrams {
+                self.hosts[host].endpoint.handle_datagram(now, packet.from, &self.scratch);
+                Ok(())
+            } else {
+                self.hosts[host].endpoint.handle_packet(now, packet.from, &self.scratch)
+            }
         };
         self.trace.add(result.is_ok().into());
         self.show(|| Sight::Delivered { host, packet: &packet, result });

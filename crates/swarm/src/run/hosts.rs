@@ -70,6 +70,17 @@ impl Run<'_> {
                 self.schedule(now + time, Task::End(index));
                 return Ok(());
             }
+            Trouble::Mtu(mtu) => {
+                for peer in 0..self.world.host_count() {
+                    let peer = self.world.address(peer);
+                    self.world.with(host, |endpoint, _| endpoint.set_path_mtu(peer, mtu));
+                }
+                return Ok(());
+            }
+            Trouble::Receive(bytes) => {
+                self.world.with(host, |endpoint, _| endpoint.set_max_incoming(bytes));
+                return Ok(());
+            }
             _ => {}
         }
         if self.hosts[host].trouble.is_some() {
@@ -90,7 +101,7 @@ impl Run<'_> {
                 self.close(host)?;
                 time
             }
-            Trouble::Jump(_) | Trouble::Blackout(_) => return Ok(()),
+            Trouble::Jump(_) | Trouble::Blackout(_) | Trouble::Mtu(_) | Trouble::Receive(_) => return Ok(()),
         };
         self.schedule(now + time, Task::End(index));
         Ok(())

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// Loss up to which a peer that lives must never be taken for dead.
 const BEARABLE_LOSS: f64 = 0.1;
 
+/// Share of late packets up to which old UNKNOWN packets must never be believed.
+const BEARABLE_LATENESS: f64 = 0.1;
+
 /// What in a scenario may explain an error. Errors without explanation are violations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Excuses {
@@ -28,11 +31,12 @@ impl Excuses {
         let troubled = !scenario.troubles.is_empty();
         let happens = |what: fn(Trouble) -> bool| scenario.troubles.iter().any(|plan| what(plan.trouble));
         let hostile = !scenario.weather.is_honest();
-        let silence = troubled || hostile || scenario.tight || scenario.weather.loss > BEARABLE_LOSS;
+        let silence =
+            troubled || hostile || scenario.tight || scenario.shallow || scenario.weather.loss > BEARABLE_LOSS;
         Excuses {
             calm: scenario.is_calm(),
             tight: scenario.tight,
-            forgetful: silence || scenario.manners.refuse > 0.0,
+            forgetful: silence || scenario.manners.refuse > 0.0 || scenario.weather.lateness > BEARABLE_LATENESS,
             silence,
             icmp: happens(|trouble| matches!(trouble, Trouble::Restart { icmp: true, .. })),
             time_jumps: happens(|trouble| matches!(trouble, Trouble::Jump(_))),

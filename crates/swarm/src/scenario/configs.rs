@@ -1,23 +1,26 @@
 use crate::dice::Dice;
 use crate::net::{HostSpec, LinkSpec};
-use homarus_proto::Config;
+use homarus_proto::{Config, Framing};
 use std::time::Duration;
 
-/// Hosts, and whether any bound is tight.
-pub(super) fn hosts(dice: &mut Dice, number: usize) -> (Vec<HostSpec>, bool) {
+/// Hosts, whether any bound is tight, and whether switch ports may overflow.
+pub(super) fn hosts(dice: &mut Dice, number: usize) -> (Vec<HostSpec>, bool, bool) {
     let tight = dice.chance(0.25);
     let links = Links::draw(dice);
-    let common = config(dice, tight);
+    let framing = if dice.chance(0.25) { Framing::Ip } else { Framing::Udp };
+    let config = |dice: &mut Dice| Config { framing, ..config(dice, tight) };
+    let common = config(dice);
     let alike = dice.chance(0.5);
     let hosts = (0..number)
         .map(|_| HostSpec {
-            config: if alike { common.clone() } else { config(dice, tight) },
+            config: if alike { common.clone() } else { config(dice) },
             link: links.one(dice),
             clock_ahead: Duration::from_nanos(dice.spread(1, 1 << 50)),
             seed: dice.number(),
+            takes_datagrams: dice.chance(0.3),
         })
         .collect();
-    (hosts, tight)
+    (hosts, tight, links.is_shallow())
 }
 
 /// What the links have in common.
@@ -30,15 +33,21 @@ struct Links {
 
 const MBIT: u64 = 1_000_000;
 
+/// A switch's buffer that never overflows.
+const DEEP: usize = 64 << 20;
+
 impl Links {
     fn draw(dice: &mut Dice) -> Links {
         Links {
             rate: dice.chance(0.6).then(|| dice.pick(&[10, 50, 1_000, 10_000, 100_000]) * MBIT),
             alike: dice.chance(0.7),
             delay: Duration::from_nanos(dice.spread(100, 10_000_000)),
-            // A shallow buffer loses packets, which calm scenarios must not.
-            port_buffer: 64 << 20,
+            port_buffer: if dice.chance(0.1) { dice.spread(20_000, 1_000_000) as usize } else { DEEP },
         }
+    }
+
+    fn is_shallow(&self) -> bool {
+        self.rate.is_some() && self.port_buffer < DEEP
     }
 
     fn one(&self, dice: &mut Dice) -> LinkSpec {

@@ -70,6 +70,8 @@ pub struct Scenario {
     pub hosts: Vec<HostSpec>,
     /// Whether some bound in a configuration is so tight that requests may fail for it.
     pub tight: bool,
+    /// Whether switch ports may overflow.
+    pub shallow: bool,
     /// What they will ask of each other, in order of time.
     pub calls: Vec<CallPlan>,
     /// How the network treats packets until it heals.
@@ -108,7 +110,7 @@ impl Scenario {
     pub fn from_seed(seed: u64) -> Scenario {
         let mut dice = Dice::new(seed, 1);
         let size = Size::draw(&mut dice);
-        let (mut hosts, tight) = configs::hosts(&mut dice, size.hosts);
+        let (mut hosts, tight, shallow) = configs::hosts(&mut dice, size.hosts);
         let span = Duration::from_micros(dice.spread(100, 2_000_000));
         let calls = load::calls(&mut dice, &size, span);
         let weather = Weather::draw(&mut dice);
@@ -119,12 +121,13 @@ impl Scenario {
         let troubles = troubles::draw(&mut dice, size.hosts, span);
         let manners = manners(&mut dice);
         let heal_at = START + span + dice.time(Duration::from_secs(2));
-        Scenario { seed, hosts, tight, calls, weather, troubles, manners, heal_at }
+        Scenario { seed, hosts, tight, shallow, calls, weather, troubles, manners, heal_at }
     }
 
     /// Whether every request must succeed: nothing is lost, nobody fails, no bound is tight.
     pub fn is_calm(&self) -> bool {
         !self.tight
+            && !self.shallow
             && self.troubles.is_empty()
             && self.weather.is_lossless()
             && self.manners.refuse == 0.0

@@ -20,6 +20,10 @@ pub enum Trouble {
     Jump(i64),
     /// Nothing comes in or goes out.
     Blackout(Duration),
+    /// The MTU of its paths becomes so many bytes.
+    Mtu(usize),
+    /// Its socket can hold so many bytes.
+    Receive(u32),
 }
 
 /// Longest trouble.
@@ -30,12 +34,12 @@ pub(super) fn draw(dice: &mut Dice, hosts: usize, span: Duration) -> Vec<Trouble
         return Vec::new();
     }
     let number = dice.spread(1, 2 * hosts as u64 + 2);
-    let kind = dice.within(0, 9);
+    let kind = dice.within(0, 11);
     (0..number)
         .map(|_| {
             let at = START + dice.time(span);
             let host = dice.within(0, hosts as u64 - 1) as usize;
-            let kind = if kind < 5 { kind } else { dice.within(0, 4) };
+            let kind = if kind < 7 { kind } else { dice.within(0, 6) };
             TroublePlan { at, host, trouble: trouble(dice, kind) }
         })
         .collect()
@@ -51,6 +55,8 @@ fn trouble(dice: &mut Dice, kind: u64) -> Trouble {
             let nanos = dice.spread(1_000, 10_000_000_000) as i64;
             Trouble::Jump(if dice.chance(0.5) { nanos } else { -nanos })
         }
-        _ => Trouble::Blackout(time),
+        4 => Trouble::Blackout(time),
+        5 => Trouble::Mtu(dice.spread(200, 9_000) as usize),
+        _ => Trouble::Receive(dice.spread(1, 1_000_000) as u32),
     }
 }

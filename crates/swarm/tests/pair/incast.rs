@@ -34,15 +34,15 @@ fn the_optimisation_keeps_the_queue_short() {
     let (without, _, time_without) = rounds(false, 64 << 20);
     let ideal = Duration::from_secs_f64((SERVERS * RESPONSE) as f64 * 8.0 * 1_538.0 / 1_416.0 / 1e10);
     assert!(with * 3 < without, "peak of {with} bytes with, {without} bytes without");
-    assert!(with < 1_000_000, "peak of {with} bytes");
+    assert!(with < 1_500_000, "peak of {with} bytes");
     assert!(time_with < ideal * 5 / 4, "{time_with:?}; ideal {ideal:?}");
     assert!(time_without < ideal * 5 / 4, "{time_without:?}; ideal {ideal:?}");
 }
 
 #[test]
 fn shallow_buffers_overflow_only_without_it() {
-    let (_, drops_with, time_with) = rounds(true, 1_000_000);
-    let (_, drops_without, time_without) = rounds(false, 1_000_000);
+    let (_, drops_with, time_with) = rounds(true, 2_000_000);
+    let (_, drops_without, time_without) = rounds(false, 2_000_000);
     assert_eq!(drops_with, 0);
     assert!(drops_without > 0);
     assert!(time_with < time_without, "{time_with:?} with, {time_without:?} without");

@@ -7,4 +7,3 @@ mod loss;
 mod restart;
 mod schedule;
 mod stage;
-mod zz_tmp;

@@ -73,7 +73,13 @@ impl Stage {
         let mut world = World::new();
         for host in 0..hosts {
             let config = config.clone();
-            world.add_host(HostSpec { config, link, clock_ahead: Duration::ZERO, seed: host as u64 + 1 });
+            world.add_host(HostSpec {
+                config,
+                link,
+                clock_ahead: Duration::ZERO,
+                seed: host as u64 + 1,
+                takes_datagrams: false,
+            });
         }
         let seen = Rc::new(RefCell::new(Vec::new()));
         let record = Rc::clone(&seen);

@@ -49,6 +49,10 @@ impl Endpoint {
         let Ok(key) = self.find_rpc(peer, header) else {
             return self.resend_of_unknown(from, peer, header);
         };
+        let rtt = &self.peers[self.rpcs[key].peer].rtt;
+        let longest = self.config.resend_max / 4 + self.config.resend_min;
+        let round_trip = rtt.smoothed().unwrap_or_default().clamp(self.config.resend_min, longest);
+        let in_flight = self.in_flight(round_trip);
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
         if rpc.incoming().is_none() {
@@ -56,13 +60,8 @@ impl Endpoint {
             rpc.heard(now);
         }
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
-        let round_trip = self.peers[rpc.peer]
-            .rtt
-            .smoothed()
-            .unwrap_or_default()
-            .clamp(self.config.resend_min, self.config.resend_max / 4 + self.config.resend_min);
         let wanted = (offset, length);
-        let outcome = rpc.outgoing_mut().map(|message| message.resend(now, round_trip, wanted, priority));
+        let outcome = rpc.outgoing_mut().map(|message| message.resend(now, round_trip, in_flight, wanted, priority));
         self.update_send_rank(key);
         if outcome != Some(ResendOutcome::Queued) {
             self.send_busy(to, sender_id, false);
