@@ -15,6 +15,11 @@ const MOST_PACKETS_A_TURN: usize = 1_000_000;
 /// Turns between two full checks of an endpoint's invariants, at most.
 const TURNS_BETWEEN_CHECKS: u64 = 512;
 
+/// Events that a world may see for each packet that its endpoints may send, and besides: what happens to a packet and
+/// its copies, and timers that send nothing.
+const EVENTS_A_PACKET: u64 = 16;
+const IDLE_EVENTS: u64 = 2_000_000;
+
 /// What the caller of [`World::next`] has to see to.
 #[derive(Debug)]
 pub enum Occurrence {
@@ -41,8 +46,8 @@ pub enum Occurrence {
 }
 
 /// Hosts around one switch, and the time. It drives every endpoint as a correct driver does and panics if one breaks
-/// the contract between them: if polling does not end, if a timer stays due after it was handled, or
-/// if it holds more than its configuration allows.
+/// the contract between them: if polling does not end, if a timer stays due after it was handled,
+/// if it holds more than its configuration allows, or if it sends more packets than the caller allows.
 pub struct World {
     now: Instant,
     hosts: Vec<Host>,
@@ -53,6 +58,8 @@ pub struct World {
     observer: Option<Observer>,
     trace: TraceHash,
     packets_sent: u64,
+    packet_limit: u64,
+    events: u64,
     outside_bytes: u64,
     scratch: Vec<u8>,
 }
@@ -76,6 +83,8 @@ impl World {
             observer: None,
             trace: TraceHash::default(),
             packets_sent: 0,
+            packet_limit: u64::MAX / EVENTS_A_PACKET - IDLE_EVENTS,
+            events: 0,
             outside_bytes: 0,
             scratch: Vec::new(),
         }
@@ -96,6 +105,12 @@ impl World {
     /// Shows everything to `observer` from now on.
     pub fn set_observer(&mut self, observer: Observer) {
         self.observer = Some(observer);
+    }
+
+    /// From now on, panics once the endpoints have sent more than so many packets, or events go on and on: a runaway
+    /// is to be reported, not waited for.
+    pub fn limit_packets(&mut self, most: u64) {
+        self.packet_limit = most;
     }
 
     /// The world's time.
@@ -261,6 +276,14 @@ impl World {
             match self.schedule.pop(limit) {
                 Some((at, what)) => {
                     self.now = self.now.max(at);
+                    self.events += 1;
+                    assert!(
+                        self.events <= EVENTS_A_PACKET * self.packet_limit + IDLE_EVENTS,
+                        "{} events, and no end, with {} packets at {:?}",
+                        self.events,
+                        self.packets_sent,
+                        self.now
+                    );
                     self.happen(what);
                 }
                 None => {
@@ -422,6 +445,12 @@ impl World {
 
     fn send(&mut self, at_switch: Instant, packet: Packet) {
         self.packets_sent += 1;
+        assert!(
+            self.packets_sent <= self.packet_limit,
+            "more than {} packets, and no end, at {:?}",
+            self.packet_limit,
+            self.now
+        );
         self.trace.add_packet(self.now, &packet);
         self.show(|| Sight::Sent(&packet));
         let Some(host) = self.host_at(packet.to()) else {

@@ -102,6 +102,7 @@ impl<'a> Run<'a> {
         for spec in &scenario.hosts {
             world.add_host(spec.clone());
         }
+        world.limit_packets(Run::packets_allowed(scenario));
         if options.narrate {
             world.set_observer(narrator::observer());
         }
