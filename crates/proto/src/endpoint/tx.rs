@@ -108,7 +108,7 @@ impl Endpoint {
     }
 
     /// Whether the host at `to` knows homarus's extensions. The Linux module speaks only over IP.
-    fn may_extend(&self, to: SocketAddr) -> bool {
+    pub(super) fn may_extend(&self, to: SocketAddr) -> bool {
         let announced = || self.peers.find(to).is_some_and(|peer| self.peers[peer].knows_extensions);
         self.config.framing == Framing::Udp || announced()
     }

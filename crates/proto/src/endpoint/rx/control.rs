@@ -106,6 +106,11 @@ impl Endpoint {
                 let length = request.length();
                 self.fail(now, key, RpcError::RequestTooLong { length });
             }
+            // UNKNOWN answers only a RESEND. One that was not asked for is a copy, or from before the last question was
+            // answered: to start over for each of them would be a flood.
+            State::Requesting(request) if (!known || request.remaining() > 0) && rpc.asked == 0 => {
+                return Err(Discard::Duplicate);
+            }
             State::Requesting(request) if !known || request.remaining() > 0 => {
                 request.restart();
                 rpc.asked = 0;

@@ -63,13 +63,14 @@ impl Endpoint {
             }
         };
         let id = header.client_id();
+        self.note_extensions(peer, data);
         if data.message_length > self.longest_accepted() {
-            if offset == 0 && self.may_reply(Some(peer), COMMON_LEN) {
+            // Without the reason in it, UNKNOWN would have the client send everything again, at once and for ever.
+            if offset == 0 && self.may_extend(from) && self.may_reply(Some(peer), COMMON_LEN) {
                 self.send_unknown(from, id | 1, Header::TOO_LONG);
             }
             return Err(Discard::TooLong);
         }
-        self.note_extensions(peer, data);
         if data.ack.client_id != 0 {
             self.on_one_ack(now, peer, data.ack.client_id);
         }
