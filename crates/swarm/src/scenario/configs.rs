@@ -11,7 +11,7 @@ pub(super) fn hosts(dice: &mut Dice, number: usize) -> (Vec<HostSpec>, bool, boo
     let config = |dice: &mut Dice| Config { framing, ..config(dice, tight) };
     let common = config(dice);
     let alike = dice.chance(0.5);
-    let hosts = (0..number)
+    let mut hosts: Vec<HostSpec> = (0..number)
         .map(|_| HostSpec {
             config: if alike { common.clone() } else { config(dice) },
             link: links.one(dice),
@@ -20,6 +20,9 @@ pub(super) fn hosts(dice: &mut Dice, number: usize) -> (Vec<HostSpec>, bool, boo
             takes_datagrams: dice.chance(0.3),
         })
         .collect();
+    // No switch is sold whose ports cannot hold a few packets of the network they are made for.
+    let longest = hosts.iter().map(|host| host.config.mtu).max().unwrap_or_default();
+    hosts.iter_mut().for_each(|host| host.link.port_buffer = host.link.port_buffer.max(PACKETS_A_PORT * longest));
     (hosts, tight, links.is_shallow())
 }
 
@@ -35,6 +38,9 @@ const MBIT: u64 = 1_000_000;
 
 /// A switch's buffer that never overflows.
 const DEEP: usize = 64 << 20;
+
+/// Packets that the shallowest switch port holds.
+const PACKETS_A_PORT: usize = 4;
 
 impl Links {
     fn draw(dice: &mut Dice) -> Links {
