@@ -93,7 +93,7 @@ impl Default for Config {
             overcommitment: 8,
             max_incoming: 400_000,
             grant_fifo_percent: 5,
-            send_fifo_percent: 5,
+            send_fifo_percent: 20,
             priorities: 8,
             incast_optimisation: true,
             incast_threshold: 10,

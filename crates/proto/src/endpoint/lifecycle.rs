@@ -33,12 +33,15 @@ impl Endpoint {
             deadline: None,
             heard: now,
             not_before: Instant::ZERO,
+            expected_from: self.received_total,
             expected_by: self.received_total + self.granter.incoming,
             asked: 0,
             asked_at: Instant::ZERO,
             backoff: 0,
             only_busy: false,
             known_to_server: false,
+            response_sent: false,
+            was_stopped: false,
             unknowns: 0,
             incast: false,
             waits_for_turn: false,
@@ -278,6 +281,7 @@ impl Endpoint {
             }
             _ => self.granter.incoming,
         };
+        rpc.expected_from = self.received_total;
         rpc.expected_by = self.received_total + ahead;
     }
 

@@ -27,7 +27,7 @@ impl Endpoint {
 
     /// Packets by which a grant window exceeds two round trips' worth, so that on slow links, too, one grant serves
     /// several packets: a grant for each would cost six per cent of the link.
-    const WINDOW_PACKETS: u64 = 8;
+    const WINDOW_PACKETS: u64 = 12;
 
     /// Bytes that may be under way at any time, as far as the link's rate is known.
     pub(super) fn in_flight(&self, round_trip: Duration) -> u32 {

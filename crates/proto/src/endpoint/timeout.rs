@@ -108,9 +108,22 @@ impl Endpoint {
         if waits_for_ack || now.saturating_since(self.data_at) >= patience {
             return true;
         }
+        if self.is_trickle(now, rpc) {
+            return true;
+        }
         let outranked = rpc.incoming().is_some_and(|message| message.granted_rank > 0)
             && now.saturating_since(self.granted_data_at) < patience;
         self.received_total >= rpc.expected_by && !outranked
+    }
+
+    /// Whether so little has come since the RPC was last heard of that what was believed to be under way would take
+    /// until the peer counts as dead: then it is not under way.
+    fn is_trickle(&self, now: Instant, rpc: &Rpc) -> bool {
+        let waited = now.saturating_since(rpc.heard);
+        let come = self.received_total - rpc.expected_from;
+        let expected = rpc.expected_by - rpc.expected_from;
+        let needed = waited.as_nanos() * u128::from(expected) / u128::from(come.max(1));
+        waited >= self.config.resend_max && needed >= self.config.dead_after.as_nanos()
     }
 
     /// Asks for what is missing of an RPC without waiting for silence, if anything is.
@@ -160,6 +173,8 @@ impl Endpoint {
     /// Counts a question about an RPC that the peer should answer.
     fn note_question(&mut self, now: Instant, key: RpcKey, silent: bool) {
         let rpc = &mut self.rpcs[key];
+        let said = rpc.outgoing().map_or(rpc.asked_at, |message| message.last_sent.max(rpc.asked_at));
+        rpc.was_stopped |= now.saturating_since(said) >= self.config.dead_after;
         rpc.asked = rpc.asked.saturating_add(1);
         rpc.asked_at = now;
         if silent {

@@ -48,7 +48,8 @@ pub(crate) struct Rpc {
     /// When the other side last showed signs of life about this RPC: DATA, GRANT or BUSY.
     pub(crate) heard: Instant,
     /// What was under way when the RPC was last heard of must have come before silence means a loss: the endpoint's
-    /// count of received bytes at which it has.
+    /// count of received bytes then, and the count at which it has.
+    pub(crate) expected_from: u64,
     pub(crate) expected_by: u64,
     /// Silence was found to be no loss; when to look again.
     pub(crate) not_before: Instant,
@@ -62,6 +63,11 @@ pub(crate) struct Rpc {
     pub(crate) only_busy: bool,
     /// Client: the server has shown that it knows the RPC.
     pub(crate) known_to_server: bool,
+    /// Client: the server has said, with NEED_ACK, that it has sent the whole response.
+    pub(crate) response_sent: bool,
+    /// This side said nothing for so long, as when its process is paused, that the other may have ended the RPC and
+    /// forgotten it.
+    pub(crate) was_stopped: bool,
     /// Client: times in a row that the server said it does not know the RPC, after it had shown that it does.
     pub(crate) unknowns: u8,
     /// Client: the request carries the incast mark. Server: it did, so the response starts small.

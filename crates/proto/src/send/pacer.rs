@@ -30,7 +30,7 @@ impl Pacer {
     /// The queue is kept long enough to cover this delay of the sender's own wake-ups, nanoseconds, …
     const COVER: f64 = 150_000.0;
     /// … and on slow links so many packets, for a wake-up costs as much as a few.
-    const PACKETS: u64 = 6;
+    const PACKETS: u64 = 4;
     /// Shortest time over which the drain is measured.
     const SAMPLE: Duration = Duration::from_micros(300);
 

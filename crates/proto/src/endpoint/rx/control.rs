@@ -51,7 +51,7 @@ impl Endpoint {
         };
         let rtt = &self.peers[self.rpcs[key].peer].rtt;
         let longest = self.config.resend_max / 4 + self.config.resend_min;
-        let round_trip = rtt.smoothed().unwrap_or_default().clamp(self.config.resend_min, longest);
+        let round_trip = rtt.smoothed().unwrap_or(self.config.resend_start).clamp(self.config.resend_min, longest);
         let in_flight = self.in_flight(round_trip);
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
@@ -111,6 +111,9 @@ impl Endpoint {
             State::Requesting(request) if (!known || request.remaining() > 0) && rpc.asked == 0 => {
                 return Err(Discard::Duplicate);
             }
+            State::Requesting(request) if request.all_sent() && rpc.was_stopped && !rpc.only_busy => {
+                self.fail(now, key, RpcError::ServerRestarted);
+            }
             State::Requesting(request) if !known || request.remaining() > 0 => {
                 request.restart();
                 rpc.asked = 0;
@@ -169,10 +172,14 @@ impl Endpoint {
         }
         if let Ok(key) = self.find_rpc(peer, header) {
             // The response is not complete. The packets may be under way behind this one, which has the highest
-            // priority; so this only ends the back-off, and if nothing comes in the usual time it is asked for.
+            // priority; so the first time this only ends the back-off of the time when the server was still executing,
+            // and if nothing comes in the usual time it is asked for. Later ones say nothing new: did they end the
+            // back-off too, the two sides would drive each other to flood a slow link.
             let rpc = &mut self.rpcs[key];
             rpc.asked = 0;
-            rpc.backoff = 0;
+            if !std::mem::replace(&mut rpc.response_sent, true) {
+                rpc.backoff = 0;
+            }
             let (to, sender_id) = (rpc.remote, rpc.sender_id());
             self.arm(key);
             self.send_busy(to, sender_id, false);
