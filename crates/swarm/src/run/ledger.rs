@@ -38,8 +38,8 @@ pub(super) struct Ledger {
     executed: HashSet<(HostId, u32, Key)>,
     /// Ids that hostile packets bore: anything may come of these.
     tainted: HashSet<u64>,
-    /// Whether forged packets may have made a server forget what it executed.
-    forgeries: bool,
+    /// Whether a server may have forgotten what it executed.
+    forgetful: bool,
     open: usize,
     /// Requests that ended well.
     pub(super) succeeded: u64,
@@ -50,8 +50,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(forgeries: bool) -> Ledger {
-        Ledger { forgeries, ..Ledger::default() }
+    pub(super) fn new(forgetful: bool) -> Ledger {
+        Ledger { forgetful, ..Ledger::default() }
     }
 
     /// Requests without outcome.
@@ -121,7 +121,7 @@ impl Ledger {
         let Some(call) = self.calls.get(&key) else {
             return violated(format!("host {server} executed {key:?}, which nobody asked for"));
         };
-        if !first && !self.forgeries {
+        if !first && !self.forgetful {
             return violated(format!("host {server} executed {key:?} twice"));
         }
         if call.plan.to != server {

@@ -14,7 +14,7 @@ mod violation;
 
 use crate::dice::Dice;
 use crate::net::{HostId, Occurrence, World};
-use crate::scenario::{START, Scenario};
+use crate::scenario::{START, Scenario, Trouble};
 use homarus_proto::{IncomingRpc, Instant};
 use ledger::{Key, Ledger};
 use plant::Planted;
@@ -96,6 +96,18 @@ pub fn run(scenario: &Scenario, options: Options) -> Result<Report, Violation> {
     Ok(run.report())
 }
 
+/// Whether a server may forget what it has executed: if forged packets make it, or if its table of peers overflows while
+/// the time that it remembers them for goes by in no time at all, or stands still for a client.
+fn may_forget(scenario: &Scenario) -> bool {
+    let remembered = scenario.hosts.iter().map(|host| host.config.dead_after).min().unwrap_or_default();
+    let overflows = scenario.hosts.iter().any(|host| host.config.max_peers < scenario.hosts.len());
+    let jumps = scenario.troubles.iter().any(|plan| match plan.trouble {
+        Trouble::Jump(nanos) => u128::from(nanos.unsigned_abs()) >= remembered.as_nanos(),
+        _ => false,
+    });
+    !scenario.weather.is_honest() || overflows && jumps
+}
+
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, options: Options) -> Run<'a> {
         let mut world = World::new();
@@ -113,7 +125,7 @@ impl<'a> Run<'a> {
             excuses: Excuses::of(scenario),
             world,
             sky,
-            ledger: Ledger::new(!scenario.weather.is_honest()),
+            ledger: Ledger::new(may_forget(scenario)),
             dice: Dice::new(scenario.seed, 3),
             planted: Planted::new(options.plant),
             tasks: Vec::new(),
