@@ -36,6 +36,7 @@ impl Endpoint {
             expected_from: self.received_total,
             expected_by: self.received_total + self.granter.incoming,
             asked: 0,
+            asking_since: Instant::ZERO,
             asked_at: Instant::ZERO,
             backoff: 0,
             only_busy: false,

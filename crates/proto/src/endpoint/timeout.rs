@@ -14,6 +14,8 @@ const GAPS_AT_ONCE: usize = 16;
 /// Questions that a silent peer must have left unanswered, over all RPCs, before it counts as dead: a clock that
 /// jumped proves nothing.
 const PEER_QUESTIONS: u32 = 3;
+/// The part of the time of silence in which a dead peer must have been asked, for the same reason.
+const ASKED_SHARE: u32 = 4;
 /// Questions about one RPC that a peer must have left unanswered while it answered others.
 const RPC_QUESTIONS: u32 = 10;
 /// Questions after which other messages are granted first.
@@ -140,7 +142,10 @@ impl Endpoint {
         let limit = self.config.dead_after;
         let peer = &self.peers[rpc.peer];
         let peer_silent = peer.unanswered >= PEER_QUESTIONS && now.saturating_since(peer.heard) >= limit;
-        let dead = silent_for >= limit && (peer_silent || rpc.asked >= RPC_QUESTIONS);
+        // A client that waits owes nothing until it is asked.
+        let asked_for = if matches!(rpc.state, State::Executing) { limit } else { limit / ASKED_SHARE };
+        let asked = rpc.asked > 0 && now.saturating_since(rpc.asking_since) >= asked_for;
+        let dead = silent_for >= limit && asked && (peer_silent || rpc.asked >= RPC_QUESTIONS);
         dead.then_some(silent_for)
     }
 
@@ -175,6 +180,9 @@ impl Endpoint {
         let rpc = &mut self.rpcs[key];
         let said = rpc.outgoing().map_or(rpc.asked_at, |message| message.last_sent.max(rpc.asked_at));
         rpc.was_stopped |= now.saturating_since(said) >= self.config.dead_after;
+        if rpc.asked == 0 {
+            rpc.asking_since = now;
+        }
         rpc.asked = rpc.asked.saturating_add(1);
         rpc.asked_at = now;
         if silent {

@@ -55,7 +55,8 @@ pub(crate) struct Rpc {
     pub(crate) not_before: Instant,
     /// RESENDs or NEED_ACKs since then.
     pub(crate) asked: u32,
-    /// When the last of them left.
+    /// When the first of them left, and the last.
+    pub(crate) asking_since: Instant,
     pub(crate) asked_at: Instant,
     /// Times that silence has been waited for in vain; unlike `asked`, BUSY does not reset it.
     pub(crate) backoff: u32,

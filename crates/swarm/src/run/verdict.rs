@@ -26,13 +26,28 @@ pub(super) struct Excuses {
     time_jumps: bool,
 }
 
+/// Whether what waits in a host's own queue, before any switch could let its control packets overtake, takes so long
+/// on its link that a peer must think that it is dead.
+fn own_queue_is_long(scenario: &Scenario) -> bool {
+    let dead_after = scenario.hosts.iter().map(|host| host.config.dead_after).min().unwrap_or_default();
+    scenario
+        .hosts
+        .iter()
+        .filter_map(|host| host.link.up_rate.map(|rate| (host.link.send_buffer, rate)))
+        .any(|(queue, rate)| u128::from(queue) * 8_000_000_000 / u128::from(rate.max(1)) >= dead_after.as_nanos() / 2)
+}
+
 impl Excuses {
     pub(super) fn of(scenario: &Scenario) -> Excuses {
         let troubled = !scenario.troubles.is_empty();
         let happens = |what: fn(Trouble) -> bool| scenario.troubles.iter().any(|plan| what(plan.trouble));
         let hostile = !scenario.weather.is_honest();
-        let silence =
-            troubled || hostile || scenario.tight || scenario.shallow || scenario.weather.loss > BEARABLE_LOSS;
+        let silence = troubled
+            || hostile
+            || scenario.tight
+            || scenario.shallow
+            || scenario.weather.loss > BEARABLE_LOSS
+            || own_queue_is_long(scenario);
         Excuses {
             calm: scenario.is_calm(),
             tight: scenario.tight,
