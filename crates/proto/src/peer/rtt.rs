@@ -91,14 +91,15 @@ impl Rtt {
         self.smoothed.map(Duration::from_nanos)
     }
 
-    /// Silence after which something expected counts as lost.
+    /// Silence after which something expected counts as lost. What was measured may exceed `resend_max`: to ask before
+    /// an answer can be there would only add to what it waits behind.
     pub(crate) fn timeout(&self, config: &Config) -> Duration {
-        let nanos = match (self.smoothed, self.hint) {
-            (Some(smoothed), _) => smoothed * 2 + self.variation * 4,
-            (None, Some(hint)) => hint * 6,
+        let (nanos, longest) = match (self.smoothed, self.hint) {
+            (Some(smoothed), _) => (smoothed * 2 + self.variation * 4, config.resend_max.max(config.dead_after / 8)),
+            (None, Some(hint)) => (hint * 6, config.resend_max),
             (None, None) => return config.resend_start,
         };
-        Duration::from_nanos(nanos).clamp(config.resend_min, config.resend_max)
+        Duration::from_nanos(nanos).clamp(config.resend_min, longest)
     }
 
     /// Time for packets to be reordered in the network before a gap counts as a loss.

@@ -37,6 +37,22 @@ fn own_queue_is_long(scenario: &Scenario) -> bool {
         .any(|(queue, rate)| u128::from(queue) * 8_000_000_000 / u128::from(rate.max(1)) >= dead_after.as_nanos() / 2)
 }
 
+/// Whether all that a host is sent, and once more for repeats, takes so long on its link that what waits at the switch
+/// port may be later than its patience. Only control packets overtake it, and a repeated packet is no control packet.
+fn port_queue_is_long(scenario: &Scenario) -> bool {
+    let dead_after = scenario.hosts.iter().map(|host| host.config.dead_after).min().unwrap_or_default();
+    let mut bytes = vec![0; scenario.hosts.len()];
+    for plan in &scenario.calls {
+        bytes[plan.to] += plan.request.len() as u128;
+        bytes[plan.from] += plan.response.len() as u128;
+    }
+    scenario.hosts.iter().zip(bytes).any(|(host, bytes)| {
+        host.link
+            .down_rate
+            .is_some_and(|rate| 2 * bytes * 8_000_000_000 / u128::from(rate.max(1)) >= dead_after.as_nanos())
+    })
+}
+
 impl Excuses {
     pub(super) fn of(scenario: &Scenario) -> Excuses {
         let troubled = !scenario.troubles.is_empty();
@@ -47,7 +63,8 @@ impl Excuses {
             || scenario.tight
             || scenario.shallow
             || scenario.weather.loss > BEARABLE_LOSS
-            || own_queue_is_long(scenario);
+            || own_queue_is_long(scenario)
+            || port_queue_is_long(scenario);
         Excuses {
             calm: scenario.is_calm(),
             tight: scenario.tight,
