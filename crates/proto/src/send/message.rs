@@ -35,6 +35,8 @@ pub(crate) struct Outgoing {
     empty_unsent: bool,
     /// The receiver lost what it had, so all is sent anew, as retransmissions.
     restarted: bool,
+    /// How often that happened.
+    restarts: u32,
 }
 
 /// A retransmission that may still be under way.
@@ -46,10 +48,22 @@ struct Repeat {
     times: u32,
 }
 
-impl Repeat {
-    /// How long it is given to arrive: twice as long each time, for a link may be slower than the receiver's patience.
-    fn time(&self, round_trip: Duration) -> Duration {
-        round_trip * (1 << self.times.min(3))
+/// What may be under way to the receiver, besides what it misses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnderWay {
+    /// Time in which what left usually arrives.
+    pub(crate) usual: Duration,
+    /// Longest time in which it is thought to arrive.
+    pub(crate) longest: Duration,
+    /// Most bytes under way.
+    pub(crate) bytes: u32,
+}
+
+impl UnderWay {
+    /// How long something is given to arrive that was sent so many times in vain: twice as long each time, for a link
+    /// may be slower than the receiver's patience, and repeats would make it slower still.
+    fn time(&self, times: u32) -> Duration {
+        (self.usual * (1 << times.min(16))).min(self.longest)
     }
 }
 
@@ -93,6 +107,7 @@ impl Outgoing {
             rtt_probe: None,
             last_sent: Instant::ZERO,
             restarted: false,
+            restarts: 0,
         }
     }
 
@@ -185,13 +200,11 @@ impl Outgoing {
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
     /// negative `length` means all that was sent. Asking beyond the granted bytes grants them.
-    /// What left within `round_trip`, at most `in_flight` bytes, and what was repeated in that time, may be under way
-    /// and is not repeated.
+    /// What may be under way is not repeated.
     pub(crate) fn resend(
         &mut self,
         now: Instant,
-        round_trip: Duration,
-        in_flight: u32,
+        under_way: UnderWay,
         (offset, length): (u32, i32),
         priority: u8,
     ) -> ResendOutcome {
@@ -205,7 +218,7 @@ impl Outgoing {
             return ResendOutcome::NotSentYet;
         }
         if message_length == 0 {
-            self.restart();
+            self.start_over();
             return ResendOutcome::Queued;
         }
         // Who asks for what lies beyond the message has its length wrong: any packet tells.
@@ -214,8 +227,8 @@ impl Outgoing {
         if offset >= end {
             return ResendOutcome::NotSentYet;
         }
-        let streaming = now < self.last_sent + round_trip && self.repeat.is_none();
-        let end = if streaming { end.min(self.sent.saturating_sub(in_flight)) } else { end };
+        let streaming = now < self.last_sent + under_way.usual && self.repeat.is_none();
+        let end = if streaming { end.min(self.sent.saturating_sub(under_way.bytes)) } else { end };
         if offset >= end {
             return ResendOutcome::JustSent;
         }
@@ -224,7 +237,7 @@ impl Outgoing {
         self.resend_priority = (priority & 7).min(self.unscheduled_priority);
         let start = packet_start(offset, self.packet_len, self.unscheduled);
         let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
-        if self.was_just_sent(now, round_trip, start..end) {
+        if self.was_just_sent(now, under_way, start..end) {
             return ResendOutcome::JustSent;
         }
         self.add_resend_range(start..end);
@@ -232,11 +245,11 @@ impl Outgoing {
     }
 
     /// Whether part of the range was repeated so recently that it may be under way; otherwise notes that it is now.
-    fn was_just_sent(&mut self, now: Instant, round_trip: Duration, range: Range<u32>) -> bool {
+    fn was_just_sent(&mut self, now: Instant, under_way: UnderWay, range: Range<u32>) -> bool {
         let overlaps = |last: &&Repeat| range.start < last.range.end && last.range.start < range.end;
         let mut times = 0;
         if let Some(last) = self.repeat.as_ref().filter(overlaps) {
-            if now < last.at + last.time(round_trip) {
+            if now < last.at + under_way.time(last.times) {
                 return true;
             }
             times = last.times + 1;
@@ -245,9 +258,18 @@ impl Outgoing {
         false
     }
 
-    /// Starts over, for a receiver that lost all it knew: the unscheduled part goes out again, the rest waits for
-    /// grants again.
-    pub(crate) fn restart(&mut self) {
+    /// Starts over, for a receiver that does not know the message: the unscheduled part goes out again, the rest waits
+    /// for grants again. Not if the receiver may not know it because it is still under way; then this returns false.
+    pub(crate) fn restart(&mut self, now: Instant, under_way: UnderWay) -> bool {
+        if now < self.last_sent + under_way.time(self.restarts) {
+            return false;
+        }
+        self.restarts += 1;
+        self.start_over();
+        true
+    }
+
+    fn start_over(&mut self) {
         self.empty_unsent = self.length() == 0;
         self.granted = self.unscheduled;
         self.sent = 0;
@@ -314,7 +336,7 @@ mod tests {
         assert!(message.sendable() && !message.all_sent());
         assert_eq!(ranges(&mut message), vec![0..0]);
         assert!(message.all_sent());
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (0, -1), 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, UnderWay::default(), (0, -1), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![0..0]);
     }
 
@@ -322,7 +344,7 @@ mod tests {
     fn retransmissions_keep_packet_boundaries() {
         let mut message = message(10_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (1500, 1500), 7), ResendOutcome::Queued);
+        assert_eq!(message.resend(Instant::ZERO, UnderWay::default(), (1500, 1500), 7), ResendOutcome::Queued);
         assert_eq!(ranges(&mut message), vec![1424..2848, 2848..4272]);
     }
 
@@ -330,7 +352,7 @@ mod tests {
     fn a_resend_beyond_the_granted_bytes_grants_them() {
         let mut message = message(100_000, 40_000);
         ranges(&mut message);
-        assert_eq!(message.resend(Instant::ZERO, Duration::ZERO, 0, (40_000, 10_000), 7), ResendOutcome::NotSentYet);
+        assert_eq!(message.resend(Instant::ZERO, UnderWay::default(), (40_000, 10_000), 7), ResendOutcome::NotSentYet);
         assert_eq!(message.granted(), 50_000);
     }
 
@@ -338,9 +360,10 @@ mod tests {
     fn what_was_just_repeated_is_not_repeated_again() {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
-        let rtt = Duration::from_micros(100);
+        let (usual, longest) = (Duration::from_micros(100), Duration::from_micros(300));
+        let under_way = UnderWay { usual, longest, bytes: 0 };
         let mut ask =
-            |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), rtt, 0, (offset, 1000), 7);
+            |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), under_way, (offset, 1000), 7);
         assert_eq!(ask(0, 0), ResendOutcome::Queued);
         assert_eq!(ask(90, 0), ResendOutcome::JustSent);
         assert_eq!(ask(110, 0), ResendOutcome::Queued);
@@ -349,12 +372,28 @@ mod tests {
     }
 
     #[test]
+    fn a_message_under_way_does_not_start_over() {
+        let mut message = message(20_000, 40_000);
+        ranges(&mut message);
+        let (usual, longest) = (Duration::from_micros(100), Duration::from_micros(300));
+        let mut restart = |micros: u64| {
+            let begun = message.restart(Instant::from_nanos(micros * 1000), UnderWay { usual, longest, bytes: 0 });
+            while message.next_chunk(Instant::from_nanos(micros * 1000), u32::MAX).is_some() {}
+            begun
+        };
+        assert!(!restart(90) && restart(100));
+        assert!(!restart(290) && restart(300), "the second time takes twice as long");
+        assert!(!restart(590) && restart(600), "but no longer than the longest");
+        assert!(!restart(890) && restart(900));
+    }
+
+    #[test]
     fn packets_shrink_with_the_path() {
         let mut message = message(3000, 40_000);
         assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range), Some(0..1424));
         let rest: Vec<_> = std::iter::from_fn(|| message.next_chunk(Instant::ZERO, 1000).map(|c| c.range)).collect();
         assert_eq!(rest, [1424..2000, 2000..3000]);
-        message.resend(Instant::ZERO, Duration::ZERO, 0, (0, -1), 7);
+        message.resend(Instant::ZERO, UnderWay::default(), (0, -1), 7);
         assert_eq!(ranges(&mut message), [0..1000, 1000..2000, 2000..3000]);
     }
 
@@ -363,7 +402,7 @@ mod tests {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
         for offset in [0, 5696, 2848, 1424] {
-            message.resend(Instant::ZERO, Duration::ZERO, 0, (offset, 1424), 7);
+            message.resend(Instant::ZERO, UnderWay::default(), (offset, 1424), 7);
         }
         assert_eq!(message.resend, vec![0..4272, 5696..7120]);
     }

@@ -4,6 +4,6 @@ mod message;
 mod pacer;
 mod srpt;
 
-pub(crate) use message::{Chunk, Outgoing, ResendOutcome};
+pub(crate) use message::{Chunk, Outgoing, ResendOutcome, UnderWay};
 pub(crate) use pacer::Pacer;
 pub(crate) use srpt::{SendQueue, SendRank};

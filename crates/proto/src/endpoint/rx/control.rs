@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::peer::PeerKey;
 use crate::rpc::{RpcKey, State};
-use crate::send::ResendOutcome;
+use crate::send::{ResendOutcome, UnderWay};
 use crate::wire::{ACK_LEN, Ack, COMMON_LEN, Header, Packet};
 use crate::{Discard, Instant, RpcError};
 use std::net::SocketAddr;
@@ -49,10 +49,7 @@ impl Endpoint {
         let Ok(key) = self.find_rpc(peer, header) else {
             return self.resend_of_unknown(from, peer, header);
         };
-        let rtt = &self.peers[self.rpcs[key].peer].rtt;
-        let longest = self.config.resend_max / 4 + self.config.resend_min;
-        let round_trip = rtt.smoothed().unwrap_or(self.config.resend_start).clamp(self.config.resend_min, longest);
-        let in_flight = self.in_flight(round_trip);
+        let under_way = self.under_way(self.rpcs[key].peer);
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
         if rpc.incoming().is_none() {
@@ -61,7 +58,7 @@ impl Endpoint {
         }
         let (to, sender_id) = (rpc.remote, rpc.sender_id());
         let wanted = (offset, length);
-        let outcome = rpc.outgoing_mut().map(|message| message.resend(now, round_trip, in_flight, wanted, priority));
+        let outcome = rpc.outgoing_mut().map(|message| message.resend(now, under_way, wanted, priority));
         self.update_send_rank(key);
         if outcome != Some(ResendOutcome::Queued) {
             self.send_busy(to, sender_id, false);
@@ -72,6 +69,15 @@ impl Endpoint {
         }
         self.arm(key);
         Ok(())
+    }
+
+    /// What may be under way to a peer, and for how long.
+    fn under_way(&self, peer: PeerKey) -> UnderWay {
+        let config = &self.config;
+        let longest = (config.dead_after / 8).max(config.resend_min);
+        let round_trip = self.peers[peer].rtt.smoothed().unwrap_or(config.resend_start);
+        let usual = round_trip.clamp(config.resend_min, longest);
+        UnderWay { usual, longest, bytes: self.in_flight(usual) }
     }
 
     fn resend_of_unknown(&mut self, from: SocketAddr, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
@@ -98,6 +104,7 @@ impl Endpoint {
             return Ok(());
         }
         self.resend_answered(now, key);
+        let under_way = self.under_way(self.rpcs[key].peer);
         let rpc = &mut self.rpcs[key];
         let known = rpc.known_to_server;
         match &mut rpc.state {
@@ -115,10 +122,14 @@ impl Endpoint {
                 self.fail(now, key, RpcError::ServerRestarted);
             }
             State::Requesting(request) if !known || request.remaining() > 0 => {
-                request.restart();
+                // The server lives, whether or not the request goes out again at once.
                 rpc.asked = 0;
-                rpc.known_to_server = false;
-                self.update_send_rank(key);
+                if request.restart(now, under_way) {
+                    rpc.known_to_server = false;
+                    self.update_send_rank(key);
+                } else {
+                    self.arm(key);
+                }
             }
             _ => self.doubt(now, key),
         }
