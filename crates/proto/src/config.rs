@@ -58,7 +58,8 @@ pub struct Config {
     pub resend_start: Duration,
     /// Least silence before a RESEND.
     pub resend_min: Duration,
-    /// Most silence between two RESENDs for one message, unless the measured round trip asks for more.
+    /// Most silence between two RESENDs for one message, unless the measured round trip asks for more. The slowest link
+    /// must bear a RESEND, about 100 bytes, for each outstanding RPC in this time.
     pub resend_max: Duration,
 
     /// Whether sending is paced so that the device queue stays short. Without a driver that reports the queue it has no

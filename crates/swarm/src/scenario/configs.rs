@@ -26,6 +26,21 @@ pub(super) fn hosts(dice: &mut Dice, number: usize) -> (Vec<HostSpec>, bool, boo
     (hosts, tight, links.is_shallow())
 }
 
+/// Bytes of a RESEND on the wire.
+const QUESTION: u64 = 103;
+
+/// Raises `resend_max` until the links can bear the questions about `calls` outstanding RPCs with a quarter of their
+/// rate: questions overtake data, so whoever configures more has configured a collapse.
+pub(super) fn bear_questions(hosts: &mut [HostSpec], calls: u64) {
+    let rates = hosts.iter().flat_map(|host| [host.link.up_rate, host.link.down_rate]).flatten();
+    let Some(slowest) = rates.min() else { return };
+    let least = Duration::from_nanos(4 * calls * QUESTION * 8_000_000_000 / slowest);
+    for config in hosts.iter_mut().map(|host| &mut host.config) {
+        config.resend_max = config.resend_max.max(least);
+        config.dead_after = config.dead_after.max(3 * config.resend_max);
+    }
+}
+
 /// What the links have in common.
 struct Links {
     rate: Option<u64>,

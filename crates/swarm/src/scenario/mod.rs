@@ -113,6 +113,7 @@ impl Scenario {
         let (mut hosts, tight, shallow) = configs::hosts(&mut dice, size.hosts);
         let span = Duration::from_micros(dice.spread(100, 2_000_000));
         let calls = load::calls(&mut dice, &size, span);
+        configs::bear_questions(&mut hosts, size.calls as u64);
         let weather = Weather::draw(&mut dice);
         if tight || !weather.is_honest() {
             // Hosts without room may wait for each other, and forged packets may spoil a message, until a deadline.
