@@ -138,27 +138,28 @@ impl PacketIo for UdpIo {
         self.send_batch(batch)
     }
 
+    /// Reports come after the packets that wait: a peer that answers and is gone at once has answered.
     fn recv(&mut self, sink: &mut dyn FnMut(Received<'_>)) -> io::Result<usize> {
-        let mut items = self.hand_up_reports(sink);
+        let mut items = 0;
         // A deferred error stands before the packets; each is cleared by being returned.
-        for _ in 0..MAX_DEFERRED {
+        for _ in 0..MAX_READS {
             let counters = &mut self.counters;
             let result = self.inbox.receive(self.socket.as_fd(), |reception| {
                 items += hand_up(&reception, counters, sink);
             });
-            let Err(error) = result else { return Ok(items) };
-            match error.raw_os_error() {
-                Some(libc::EAGAIN) => return Ok(items),
-                Some(libc::EINTR) => {}
-                Some(errno) if may_be_deferred(errno) => {
+            match result.map_err(|error| (error.raw_os_error(), error)) {
+                Ok(_) if self.reports.is_empty() => return Ok(items),
+                Ok(_) => {}
+                Err((Some(libc::EAGAIN), _)) => break,
+                Err((Some(libc::EINTR), _)) => {}
+                Err((Some(errno), _)) if may_be_deferred(errno) => {
                     self.counters.deferred_errors += 1;
                     self.reports.read_from(self.socket.as_fd());
-                    items += self.hand_up_reports(sink);
                 }
-                _ => return Err(error),
+                Err((_, error)) => return Err(error),
             }
         }
-        Ok(items)
+        Ok(items + self.hand_up_reports(sink))
     }
 
     /// From SIOCOUTQ, scaled from the kernel's charges for memory to bytes of IP packets. Loopback and an idle veth
@@ -190,8 +191,8 @@ impl AsRawFd for UdpIo {
     }
 }
 
-/// Times that one `recv` reads on after an error about packets sent earlier.
-const MAX_DEFERRED: usize = 64;
+/// Times that one `recv` reads on after an error about packets sent earlier, or to see what waits before the reports.
+const MAX_READS: usize = 64;
 
 /// Hands up each datagram of a reception, and returns how many there were.
 fn hand_up(reception: &Reception<'_>, counters: &mut UdpCounters, sink: &mut dyn FnMut(Received<'_>)) -> usize {

@@ -42,6 +42,11 @@ impl Reports {
         }
     }
 
+    /// Whether none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The oldest.
     pub(super) fn pop(&mut self) -> Option<Report> {
         self.waiting.pop_front()

@@ -165,3 +165,17 @@ fn datagrams_of_every_length_are_handed_up() {
         assert_eq!(items, [Item::Datagram(plain.local_addr().unwrap(), vec![9; length])]);
     }
 }
+
+#[test]
+fn what_a_peer_has_sent_counts_before_that_it_is_gone() {
+    let mut io = bind("127.0.0.1", UdpConfig::default());
+    let mut peer = bind("127.0.0.1", UdpConfig::default());
+    let gone = peer.local_addr();
+    let last: Vec<_> = (0..100).map(|id| short(io.local_addr(), 500 + id as usize, id)).collect();
+    send_all(&mut peer, &last);
+    drop(peer);
+    send_all(&mut io, &[short(gone, 1, 7)]);
+    let items = recv_until(&mut io, |items| items.contains(&Item::Unreachable(gone, Unreachable::Port)));
+    assert_eq!(bytes_in(&items), image(&last).len());
+    assert_eq!(items.last(), Some(&Item::Unreachable(gone, Unreachable::Port)));
+}
