@@ -13,6 +13,8 @@ pub(crate) struct Rtt {
     interval_began: Instant,
     /// The peer's own shortest round trip to us, used until there is a sample.
     hint: Option<u64>,
+    /// Twice the longest silence that turned out to be none of loss: what had been asked for was under way.
+    late: u64,
     /// Packets from beyond a gap that make it count as lost; more where packets were found to be reordered.
     reordering: u32,
 }
@@ -25,6 +27,7 @@ impl Default for Rtt {
             shortest: [u64::MAX; 2],
             interval_began: Instant::ZERO,
             hint: None,
+            late: 0,
             reordering: Rtt::REORDERING,
         }
     }
@@ -63,6 +66,11 @@ impl Rtt {
         }
     }
 
+    /// Notes that something came as it was sent at first, after it had been waited for so long that it was asked for.
+    pub(crate) fn was_late(&mut self, by: Duration) {
+        self.late = self.late.max(2 * by.as_nanos() as u64);
+    }
+
     pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant) {
         let rtt = now.as_nanos().saturating_sub(sent_at.as_nanos()).max(100);
         if now.saturating_since(self.interval_began) >= Rtt::INTERVAL {
@@ -70,6 +78,7 @@ impl Rtt {
             self.interval_began = now;
         }
         self.shortest[0] = self.shortest[0].min(rtt);
+        self.late -= self.late / 8;
         match self.smoothed {
             None => {
                 self.smoothed = Some(rtt);
@@ -94,12 +103,13 @@ impl Rtt {
     /// Silence after which something expected counts as lost. What was measured may exceed `resend_max`: to ask before
     /// an answer can be there would only add to what it waits behind.
     pub(crate) fn timeout(&self, config: &Config) -> Duration {
-        let (nanos, longest) = match (self.smoothed, self.hint) {
-            (Some(smoothed), _) => (smoothed * 2 + self.variation * 4, config.resend_max.max(config.dead_after / 8)),
-            (None, Some(hint)) => (hint * 6, config.resend_max),
-            (None, None) => return config.resend_start,
+        let usual = match (self.smoothed, self.hint) {
+            (Some(smoothed), _) => smoothed * 2 + self.variation * 4,
+            (None, Some(hint)) => (hint * 6).min(config.resend_max.as_nanos() as u64),
+            (None, None) => config.resend_start.as_nanos() as u64,
         };
-        Duration::from_nanos(nanos).clamp(config.resend_min, longest)
+        let longest = config.resend_max.max(config.dead_after / 8);
+        Duration::from_nanos(usual.max(self.late)).clamp(config.resend_min, longest)
     }
 
     /// Time for packets to be reordered in the network before a gap counts as a loss.
@@ -123,5 +133,16 @@ mod tests {
             assert!((0.95..1.05).contains(&hinted), "{micros} µs: {hinted}");
         }
         assert_eq!(Rtt::default().to_hint(), 0);
+    }
+
+    #[test]
+    fn what_was_late_is_waited_for_longer_for_a_while() {
+        let (config, mut rtt) = (Config::default(), Rtt::default());
+        rtt.sample(Instant::from_nanos(50_000), Instant::ZERO);
+        assert_eq!(rtt.timeout(&config), config.resend_min);
+        rtt.was_late(Duration::from_millis(4));
+        assert_eq!(rtt.timeout(&config), Duration::from_millis(8));
+        (0..30).for_each(|_| rtt.sample(Instant::from_nanos(50_000), Instant::ZERO));
+        assert_eq!(rtt.timeout(&config), config.resend_min);
     }
 }

@@ -169,6 +169,7 @@ impl Endpoint {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
         };
+        let waited_since = self.rpcs[key].waiting_since().filter(|_| self.rpcs[key].backoff > 0);
         let accepted = self
             .with_incoming(key, |message| {
                 let probe = message.rtt_probe.filter(|(from, _)| offset >= *from);
@@ -186,6 +187,9 @@ impl Endpoint {
         }
         match accepted {
             Accepted::Fresh { was_asked_for, .. } => {
+                if let Some(since) = waited_since.filter(|_| data.retransmit == 0) {
+                    self.peers[peer].rtt.was_late(now.saturating_since(since));
+                }
                 self.rpcs[key].progressed(now);
                 if was_asked_for && data.retransmit == 0 {
                     self.peers[peer].rtt.was_reordered();
