@@ -88,7 +88,7 @@ impl Default for Config {
             framing: Framing::Udp,
             mtu: 1500,
             max_message_len: 256 << 20,
-            unscheduled_start: 40_000,
+            unscheduled_start: 10_000,
             unscheduled_min: 3_000,
             unscheduled_max: 100_000,
             overcommitment: 8,

@@ -32,7 +32,8 @@ impl Endpoint {
         };
         let wanted = message.received().saturating_add(window).min(message.length());
         // The best message may take a quarter more, so that it need not wait until what others were granted has come.
-        let limit = self.max_incoming + if rank == 0 { self.max_incoming / 4 } else { 0 };
+        let limit = self.incoming_limit();
+        let limit = limit + if rank == 0 { limit / 4 } else { 0 };
         let room = limit.saturating_sub(self.granter.incoming).min(u64::from(u32::MAX)) as u32;
         let allowed = wanted.min(message.granted().saturating_add(room));
         // A grant costs a packet on both sides: not for a few bytes, unless they are the last or nothing is under way.

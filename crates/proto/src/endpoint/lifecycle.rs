@@ -272,13 +272,14 @@ impl Endpoint {
 
     /// Notes that something about the RPC is under way, behind all that is under way already.
     pub(super) fn expect(&mut self, key: RpcKey) {
+        let limit = self.incoming_limit();
         let rpc = &mut self.rpcs[key];
         let ahead = match &rpc.state {
             // Of responses that have not begun to arrive the usual size is assumed.
             State::Requesting(_) => self.granter.incoming + self.responses_awaited * u64::from(self.usual_response),
             // What is granted later to others may pass it in the switches.
             State::Replying(message) | State::Arriving(message) if message.granted() > message.unscheduled() => {
-                self.granter.incoming.max(self.max_incoming)
+                self.granter.incoming.max(limit)
             }
             _ => self.granter.incoming,
         };

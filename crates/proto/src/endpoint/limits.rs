@@ -7,16 +7,31 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Endpoint {
-    /// Bytes that the link carries in a round trip to the peer, once both have been measured.
-    fn rtt_bytes(&self, peer: PeerKey) -> Option<f64> {
+    /// Bytes that a link of this rate, bytes per nanosecond, carries in a round trip to the peer, once both have been
+    /// measured.
+    fn rtt_bytes(&self, peer: PeerKey, rate: Option<f64>) -> Option<f64> {
         let shortest = self.peers[peer].rtt.shortest()?;
-        Some(self.pacer.rate()? * shortest.as_nanos() as f64)
+        Some(rate? * shortest.as_nanos() as f64)
+    }
+
+    /// Notes that what left for a peer at `sent_at` was answered at once.
+    pub(super) fn sample_rtt(&mut self, now: Instant, peer: PeerKey, sent_at: Instant) {
+        self.peers[peer].rtt.sample(now, sent_at);
+        self.rtt.sample(now, sent_at);
+    }
+
+    /// Rate of the link to this host, bytes per nanosecond. Its way out is taken to be no faster than its way in.
+    fn rate_in(&self) -> Option<f64> {
+        match (self.arrivals.rate(), self.pacer.rate()) {
+            (Some(arrivals), Some(pacer)) => Some(arrivals.max(pacer)),
+            (one, other) => one.or(other),
+        }
     }
 
     /// Bytes of a new message to `peer` that are sent without grants: those that keep the link busy until the first
     /// grant can be there, a quarter more because too many cost some queueing and too few an idle link.
     pub(super) fn unscheduled_limit(&self, peer: PeerKey) -> u32 {
-        match self.rtt_bytes(peer) {
+        match self.rtt_bytes(peer, self.pacer.rate()) {
             Some(bytes) => {
                 let limit = 1.25 * bytes + self.peers[peer].mtu as f64;
                 (limit as u32).clamp(self.config.unscheduled_min, self.config.unscheduled_max)
@@ -24,6 +39,29 @@ impl Endpoint {
             None => self.config.unscheduled_start,
         }
     }
+
+    /// Bytes that may be unscheduled or granted and not received, over all messages: what the link to this host carries
+    /// in [`QUEUE_TIME`](Self::QUEUE_TIME) and two round trips, so that the queue before it stays short however many
+    /// send, and no more than what was set.
+    pub(super) fn incoming_limit(&self) -> u64 {
+        let Some(rate) = self.rate_in() else {
+            return self.max_incoming.min(Endpoint::UNMEASURED);
+        };
+        let time = Endpoint::QUEUE_TIME + 2 * self.rtt.shortest().unwrap_or_default();
+        let least = Endpoint::LEAST_PACKETS * self.config.mtu as u64;
+        self.max_incoming.min(least.max((rate * time.as_nanos() as f64) as u64))
+    }
+
+    /// Longest queue before this host, if nothing came but what it has granted. Round trips cannot bound it: those that
+    /// were measured in a queue have the queue in them.
+    const QUEUE_TIME: Duration = Duration::from_millis(20);
+
+    /// What may be under way while the link's rate is not known, bytes: within any switch port's buffer, and a round trip
+    /// of fast links.
+    const UNMEASURED: u64 = 150_000;
+
+    /// What may be under way on the slowest of links, packets.
+    const LEAST_PACKETS: u64 = 16;
 
     /// Packets by which a grant window exceeds two round trips' worth, so that on slow links, too, one grant serves
     /// several packets: a grant for each would cost six per cent of the link.
@@ -48,9 +86,9 @@ impl Endpoint {
     /// Bytes of one message that may be granted and not received, when `active` messages are granted at once: the
     /// Linux module's share, but no more than two round trips' worth and a few packets once that is known.
     pub(super) fn grant_window(&self, peer: PeerKey, active: usize) -> u32 {
-        let share = self.max_incoming / (active as u64 + 1);
+        let share = self.incoming_limit() / (active as u64 + 1);
         let mtu = self.peers[peer].mtu as u64;
-        let window = match self.rtt_bytes(peer) {
+        let window = match self.rtt_bytes(peer, self.rate_in()) {
             Some(bytes) => share.min((2.0 * bytes) as u64 + Endpoint::WINDOW_PACKETS * mtu),
             None => share,
         };

@@ -23,8 +23,8 @@ mod view;
 pub use types::{CallOptions, Event, IncomingRpc, RpcId};
 pub use view::{PeerView, View};
 
-use crate::peer::{Peers, ReplyCredit};
-use crate::recv::{Cutoffs, Granter};
+use crate::peer::{Peers, ReplyCredit, Rtt};
+use crate::recv::{Arrivals, Cutoffs, Granter};
 use crate::rpc::{RpcKey, Rpcs};
 use crate::send::{Pacer, SendQueue};
 use crate::stats::Stats;
@@ -57,6 +57,9 @@ pub struct Endpoint {
     rpcs: Rpcs,
     send_queue: SendQueue,
     granter: Granter,
+    arrivals: Arrivals,
+    /// Round trips to all peers.
+    rtt: Rtt,
     cutoffs: Cutoffs,
     pacer: Pacer,
     timers: Timers,
@@ -103,6 +106,8 @@ impl Endpoint {
             rpcs: Rpcs::new(scattered),
             send_queue: SendQueue::new(config.send_fifo_percent),
             granter: Granter::new(config.grant_fifo_percent, scattered),
+            arrivals: Arrivals::default(),
+            rtt: Rtt::default(),
             cutoffs: Cutoffs::new(config.priorities),
             pacer: Pacer::new(config.pacing),
             timers: Timers::new(),

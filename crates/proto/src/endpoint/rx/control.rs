@@ -28,7 +28,7 @@ impl Endpoint {
         rpc.known_to_server = true;
         rpc.progressed(now);
         if let Some(sent_at) = probe {
-            self.peers[peer].rtt.sample(now, sent_at);
+            self.sample_rtt(now, peer, sent_at);
         }
         self.resend_answered(now, key);
         self.update_send_rank(key);

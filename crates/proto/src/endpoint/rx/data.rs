@@ -131,7 +131,8 @@ impl Endpoint {
             let unscheduled = data.incoming.min(data.message_length);
             self.usual_response = (self.usual_response / 8 * 7).saturating_add(unscheduled / 8);
             if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
-                self.peers[peer].rtt.sample(now, request.last_sent);
+                let sent_at = request.last_sent;
+                self.sample_rtt(now, peer, sent_at);
             }
             if body.len() == data.message_length as usize {
                 self.note_size(data);
@@ -183,7 +184,7 @@ impl Endpoint {
             .unwrap_or(Err(Discard::Duplicate));
         let (accepted, probe, complete) = accepted?;
         if let Some((_, granted_at)) = probe.filter(|_| data.retransmit == 0) {
-            self.peers[peer].rtt.sample(now, granted_at);
+            self.sample_rtt(now, peer, granted_at);
         }
         match accepted {
             Accepted::Fresh { was_asked_for, .. } => {
@@ -261,6 +262,10 @@ impl Endpoint {
     fn note_arrival(&mut self, now: Instant, len: u32, granted: bool) {
         self.received_total += u64::from(len);
         self.data_at = now;
+        self.arrivals.note(now, len);
+        if self.granter.incoming == 0 {
+            self.arrivals.rest();
+        }
         if granted {
             self.granted_data_at = now;
         }
