@@ -12,6 +12,9 @@ const FIRST_CAPACITY: usize = 65_536;
 /// others from being granted.
 const MOST_UNDER_WAY: u32 = 131_072;
 
+/// Times that a gap has been asked for when it is doubted that the sender can fill it.
+const ASKED_IN_VAIN: u32 = 4;
+
 /// A message that is arriving.
 #[derive(Debug)]
 pub(crate) struct Incoming {
@@ -173,7 +176,8 @@ impl Incoming {
     }
 
     /// The missing ranges whose time to be asked for has come, at most `most`. Each is put off by `patience`, twice as
-    /// long each time that it is asked for, up to `longest`.
+    /// long each time that it is asked for, up to `longest`. If the first has been asked for in vain a few times, the
+    /// sender may not have the message any more, and the others are put off too.
     pub(crate) fn due_gaps(
         &mut self,
         now: Instant,
@@ -181,13 +185,17 @@ impl Incoming {
         longest: Duration,
         most: usize,
     ) -> Vec<Range<u32>> {
-        let due = self.gaps.iter_mut().filter(|gap| gap.ask_at <= now).take(most);
-        due.map(|gap| {
+        let mut due = self.gaps.iter_mut().filter(|gap| gap.ask_at <= now).peekable();
+        let in_vain = due.peek().is_some_and(|gap| gap.asked >= ASKED_IN_VAIN);
+        let most = if in_vain { 1 } else { most };
+        let asked = due.by_ref().take(most).map(|gap| {
             gap.ask_at = now + (patience * (1 << gap.asked.min(16))).min(longest.max(patience));
             gap.asked += 1;
             gap.range.clone()
-        })
-        .collect()
+        });
+        let asked = asked.collect();
+        due.filter(|_| in_vain).for_each(|gap| gap.ask_at = now + patience);
+        asked
     }
 
     /// When the first gap is to be asked for.
