@@ -37,7 +37,7 @@ impl Endpoint {
         let room = limit.saturating_sub(self.granter.incoming).min(u64::from(u32::MAX)) as u32;
         let allowed = wanted.min(message.granted().saturating_add(room));
         // A grant costs a packet on both sides: not for a few bytes, unless they are the last or nothing is under way.
-        let step = (window / 2).max(packet_len.min(window / 2));
+        let step = (window / 4).max((Endpoint::STEP_PACKETS * packet_len).min(window / 2));
         let news = allowed.saturating_sub(message.granted());
         if news == 0 || (news < step && allowed < message.length() && message.outstanding() > 0) {
             return;
@@ -64,6 +64,9 @@ impl Endpoint {
         let priority = self.cutoffs.highest_scheduled();
         self.grant(now, oldest, allowed, (active.len(), priority));
     }
+
+    /// Packets that a grant should call, where half the window has room for them.
+    const STEP_PACKETS: u32 = 6;
 
     fn grant(&mut self, now: Instant, key: RpcKey, offset: u32, (rank, priority): (usize, u8)) {
         self.with_incoming(key, |message| {

@@ -11,7 +11,7 @@ pub(crate) struct Rtt {
     /// Shortest in the current and in the previous interval; `u64::MAX` where there was no sample.
     shortest: [u64; 2],
     interval_began: Instant,
-    /// The peer's own shortest round trip to us, used until there is a sample.
+    /// The peer's own shortest round trip to us.
     hint: Option<u64>,
     /// Twice the longest silence that turned out to be none of loss: what had been asked for was under way.
     late: u64,
@@ -51,17 +51,17 @@ impl Rtt {
         self.reordering = (self.reordering * 2).min(Rtt::MAX_REORDERING);
     }
 
-    /// The shortest round trip as one byte, an eighth of an octave a step from 100 ns; 0: not measured.
+    /// The shortest round trip measured here as one byte, an eighth of an octave a step from 100 ns; 0: not measured.
     pub(crate) fn to_hint(&self) -> u8 {
-        match self.shortest() {
-            Some(shortest) => (8.0 * (shortest.as_nanos() as f64 / 100.0).log2()).round().clamp(1.0, 255.0) as u8,
-            None => 0,
+        match self.measured() {
+            u64::MAX => 0,
+            nanos => (8.0 * (nanos as f64 / 100.0).log2()).round().clamp(1.0, 255.0) as u8,
         }
     }
 
     /// Takes what the peer has measured.
     pub(crate) fn take_hint(&mut self, hint: u8) {
-        if hint > 0 && self.smoothed.is_none() {
+        if hint > 0 {
             self.hint = Some((100.0 * (f64::from(hint) / 8.0).exp2()) as u64);
         }
     }
@@ -91,9 +91,16 @@ impl Rtt {
         }
     }
 
+    /// The shortest round trip lately, by whichever side has seen a shorter one: what one side measures can have the
+    /// other's queue or its order of grants in it.
     pub(crate) fn shortest(&self) -> Option<Duration> {
-        let shortest = self.shortest[0].min(self.shortest[1]);
+        let shortest = self.measured().min(self.hint.unwrap_or(u64::MAX));
         (shortest < u64::MAX).then_some(Duration::from_nanos(shortest))
+    }
+
+    /// The shortest measured here, nanoseconds.
+    fn measured(&self) -> u64 {
+        self.shortest[0].min(self.shortest[1])
     }
 
     pub(crate) fn smoothed(&self) -> Option<Duration> {
@@ -114,8 +121,7 @@ impl Rtt {
 
     /// Time for packets to be reordered in the network before a gap counts as a loss.
     pub(crate) fn reordering_time(&self, config: &Config) -> Duration {
-        let hint = self.hint.map(Duration::from_nanos);
-        self.shortest().or(hint).unwrap_or(config.resend_start / 4).min(config.resend_max)
+        self.shortest().unwrap_or(config.resend_start / 4).min(config.resend_max)
     }
 }
 
