@@ -53,8 +53,11 @@ struct Repeat {
 pub(crate) struct UnderWay {
     /// Time in which what left usually arrives.
     pub(crate) usual: Duration,
-    /// Longest time in which it is thought to arrive.
+    /// Longest time in which a repeated part is thought to arrive.
     pub(crate) longest: Duration,
+    /// The same for a whole message of which the receiver knows nothing: its answer shows that it lives, so that there
+    /// is time.
+    pub(crate) longest_whole: Duration,
     /// Most bytes under way.
     pub(crate) bytes: u32,
 }
@@ -62,8 +65,8 @@ pub(crate) struct UnderWay {
 impl UnderWay {
     /// How long something is given to arrive that was sent so many times in vain: twice as long each time, for a link
     /// may be slower than the receiver's patience, and repeats would make it slower still.
-    fn time(&self, times: u32) -> Duration {
-        (self.usual * (1 << times.min(16))).min(self.longest)
+    fn time(&self, times: u32, longest: Duration) -> Duration {
+        (self.usual * (1 << times.min(16))).min(longest)
     }
 }
 
@@ -249,7 +252,7 @@ impl Outgoing {
         let overlaps = |last: &&Repeat| range.start < last.range.end && last.range.start < range.end;
         let mut times = 0;
         if let Some(last) = self.repeat.as_ref().filter(overlaps) {
-            if now < last.at + under_way.time(last.times) {
+            if now < last.at + under_way.time(last.times, under_way.longest) {
                 return true;
             }
             times = last.times + 1;
@@ -261,7 +264,7 @@ impl Outgoing {
     /// Starts over, for a receiver that does not know the message: the unscheduled part goes out again, the rest waits
     /// for grants again. Not if the receiver may not know it because it is still under way; then this returns false.
     pub(crate) fn restart(&mut self, now: Instant, under_way: UnderWay) -> bool {
-        if now < self.last_sent + under_way.time(self.restarts) {
+        if now < self.last_sent + under_way.time(self.restarts, under_way.longest_whole) {
             return false;
         }
         self.restarts += 1;
@@ -361,7 +364,7 @@ mod tests {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
         let (usual, longest) = (Duration::from_micros(100), Duration::from_micros(300));
-        let under_way = UnderWay { usual, longest, bytes: 0 };
+        let under_way = UnderWay { usual, longest, ..UnderWay::default() };
         let mut ask =
             |micros: u64, offset| message.resend(Instant::from_nanos(micros * 1000), under_way, (offset, 1000), 7);
         assert_eq!(ask(0, 0), ResendOutcome::Queued);
@@ -375,9 +378,10 @@ mod tests {
     fn a_message_under_way_does_not_start_over() {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);
-        let (usual, longest) = (Duration::from_micros(100), Duration::from_micros(300));
+        let (usual, longest_whole) = (Duration::from_micros(100), Duration::from_micros(300));
+        let under_way = UnderWay { usual, longest_whole, ..UnderWay::default() };
         let mut restart = |micros: u64| {
-            let begun = message.restart(Instant::from_nanos(micros * 1000), UnderWay { usual, longest, bytes: 0 });
+            let begun = message.restart(Instant::from_nanos(micros * 1000), under_way);
             while message.next_chunk(Instant::from_nanos(micros * 1000), u32::MAX).is_some() {}
             begun
         };

@@ -77,7 +77,7 @@ impl Endpoint {
         let longest = (config.dead_after / 8).max(config.resend_min);
         let round_trip = self.peers[peer].rtt.smoothed().unwrap_or(config.resend_start);
         let usual = round_trip.clamp(config.resend_min, longest);
-        UnderWay { usual, longest, bytes: self.in_flight(usual) }
+        UnderWay { usual, longest, longest_whole: config.dead_after, bytes: self.in_flight(usual) }
     }
 
     fn resend_of_unknown(&mut self, from: SocketAddr, peer: Option<PeerKey>, header: &Header) -> Result<(), Discard> {
