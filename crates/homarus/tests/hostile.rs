@@ -296,7 +296,7 @@ fn garbage(dice: &mut Dice, port: u16) -> Vec<u8> {
         let at = dice.roll() as usize % bytes.len();
         bytes[at] = dice.roll() as u8;
     }
-    let whole = dice.roll() as usize % 8 > 0;
+    let whole = !dice.roll().is_multiple_of(8);
     let kept = if whole { bytes.len() } else { dice.roll() as usize % bytes.len() };
     bytes.truncate(kept);
     bytes
