@@ -9,6 +9,7 @@ mod control;
 mod cpu;
 mod homa;
 mod host;
+mod ideal;
 mod incast;
 mod load;
 mod machine;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use control::{Connections, Transport};
 pub use homarus_workloads::Workload;
+pub use ideal::{IdealResult, Scheduler, ideal};
 pub use incast::{incast, planned_incast_time};
 pub use machine::Machine;
 pub use plan::{IncastPlan, RacePlan};

@@ -204,7 +204,8 @@ fn idle_base(
     Ok(base)
 }
 
-fn schedule(plan: &RacePlan, turn: u32) -> Schedule {
+/// The arrivals of a turn, but for the mean gap between them, which [`calibrate`] finds.
+pub(crate) fn schedule(plan: &RacePlan, turn: u32) -> Schedule {
     Schedule {
         seed: plan.seed.wrapping_add(u64::from(turn) << 32),
         hosts: plan.rack.hosts,

@@ -48,6 +48,19 @@ impl Iterator for Arrivals {
     }
 }
 
+/// All RPCs of a schedule in the order of their times, each with the host that calls.
+pub(crate) fn planned_rpcs(schedule: &Schedule, workload: &Workload) -> Vec<(usize, Arrival)> {
+    let mut rpcs: Vec<(usize, Arrival)> = (0..schedule.hosts)
+        .flat_map(|host| {
+            Arrivals::new(workload.clone(), schedule.seed, schedule.hosts, schedule.mean_gap, host)
+                .take_while(|arrival| arrival.at < schedule.sending())
+                .map(move |arrival| (host, arrival))
+        })
+        .collect();
+    rpcs.sort_by_key(|(_, arrival)| arrival.at);
+    rpcs
+}
+
 /// Wire bytes of an RPC's request and response.
 pub(crate) fn rpc_wire_bytes(length: u32) -> u64 {
     2 * message_bytes(length)

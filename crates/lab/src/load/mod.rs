@@ -4,7 +4,7 @@ mod arrivals;
 mod generator;
 mod timer;
 
-pub(crate) use arrivals::{Arrivals, calibrate};
+pub(crate) use arrivals::{Arrivals, calibrate, planned_rpcs, rpc_wire_bytes};
 pub(crate) use generator::generate;
 pub(crate) use timer::Timer;
 
