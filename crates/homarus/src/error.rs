@@ -6,6 +6,25 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Everything that can go wrong, each with what to do about it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), homarus::Error> {
+/// use homarus::{CallOptions, Endpoint, Error, RpcError};
+/// use std::time::Duration;
+///
+/// let client = Endpoint::bind("127.0.0.1:0").await?;
+/// let server = Endpoint::bind("127.0.0.1:0").await?;
+/// let options = CallOptions { deadline: Some(Duration::from_millis(20)) };
+/// match client.call_with(server.local_addr(), "slow", options).await {
+///     Ok(answer) => println!("{} bytes", answer.len()),
+///     Err(Error::Rpc(RpcError::Deadline { after })) => println!("not within {after:?}"),
+///     Err(error) if error.is_unexecuted() => println!("{error}; it does no harm to try again"),
+///     Err(error) => println!("{error}; the server may have done it"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -5,6 +5,17 @@ use bytes::{Bytes, BytesMut};
 /// Owned buffers (`Vec<u8>`, `String`, [`Bytes`], `Box<[u8]>`) are taken over without a copy; borrowed ones are
 /// copied. Either way the contents are fixed when the call is made: nothing that happens to the caller's buffer
 /// afterwards changes what is sent.
+///
+/// ```
+/// use homarus::{Bytes, IntoMessage};
+///
+/// let buffer = vec![1, 2, 3];
+/// let place = buffer.as_ptr();
+/// assert_eq!(buffer.into_message().as_ptr(), place);
+/// // Sent to many: the contents are shared.
+/// let news = Bytes::from_static(b"news");
+/// assert_eq!((&news).into_message(), (&news).into_message());
+/// ```
 pub trait IntoMessage {
     /// The contents of the message.
     fn into_message(self) -> Bytes;

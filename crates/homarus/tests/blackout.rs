@@ -77,7 +77,7 @@ fn a_short_blackout_is_survived() {
 #[test]
 fn a_long_blackout_ends_calls_and_later_ones_work() {
     run(async {
-        let config = Config { dead_after: Duration::from_millis(500), ..Config::default() };
+        let config = Config { dead_after: Duration::from_secs(1), ..Config::default() };
         let (server, theirs) = endpoint(config.clone(), 3);
         serve(&server, slow_echo);
         let (client, ours) = endpoint(config, 4);

@@ -140,8 +140,10 @@ fn dropping_a_call_ends_it_on_both_sides() {
         let request = requests.recv().await.expect("request");
         late.abort();
         assert!(late.await.expect_err("aborted").is_cancelled());
-        drop(request.respond("too late"));
-        eventually("the server forgets the answer", || server.metrics().view.server_rpcs == 0).await;
+        eventually("the server is told", || server.metrics().view.server_rpcs == 0).await;
+        let refused = request.respond("too late");
+        assert!(matches!(refused, Err(Error::Send(SendError::Gone))), "{refused:?}");
+        assert_eq!(server.metrics().view.server_rpcs, 0);
         // Both still work.
         let answer = async { requests.recv().await.expect("request").respond("next") };
         let (got, answered) = tokio::join!(client.call(server.local_addr(), ()), answer);
@@ -160,7 +162,7 @@ fn one_byte_over_the_limit_is_refused() {
         assert!(matches!(error, Error::Send(SendError::TooLong { length: 1001, limit: 1000 })), "{error:?}");
         assert!(error.to_string().contains("max_message_len"), "{error}");
         assert!(error.is_unexecuted());
-        assert_eq!(client.metrics().view.client_rpcs, 0);
+        assert_eq!((client.metrics().view.client_rpcs, client.metrics().stats.packets_sent), (0, 0));
         assert_eq!(client.call(addr, vec![7; 1000]).await.expect("call").len(), 1000);
     });
 }

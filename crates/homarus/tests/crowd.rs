@@ -74,9 +74,9 @@ fn thousands_of_peers() {
     const PEERS: u16 = 2500;
     run(async {
         let config = Config {
-            max_peers: 1000,
-            max_server_rpcs: 500,
-            dead_after: Duration::from_millis(300),
+            max_peers: 500,
+            max_server_rpcs: 2000,
+            dead_after: Duration::from_millis(800),
             ..Config::default()
         };
         let server = Endpoint::builder().config(config.clone()).bind("0.0.0.0:0").await.expect("bind");
@@ -90,23 +90,25 @@ fn thousands_of_peers() {
                     puppet.send_data(to, id * 2, if id == 3 { 5_000 } else { 100 }, 0, &[7; 100]);
                 }
                 // Not so fast that all come within the time for which the first are remembered.
-                if number % 4 == 0 {
+                if number % 3 == 0 {
                     std::thread::sleep(Duration::from_millis(2));
                 }
             }
         });
         // An honest client among them.
         let client = Endpoint::bind(LOCAL).await.expect("bind");
+        let mut honest = 0;
         while !crowd.is_finished() {
+            honest += 1;
             let sent = pattern(20_000, 1);
             assert!(client.call(to, &sent).await.expect("call") == sent);
             let view = server.metrics().view;
             assert!(view.peers <= config.max_peers && view.server_rpcs <= config.max_server_rpcs, "{view:?}");
         }
         crowd.await.expect("crowd");
-        let received = server.metrics().stats.requests_received;
+        let received = server.metrics().stats.requests_received - honest;
         // Two of each peer: more peers than are remembered at a time.
-        assert!(received > 2 * 1500, "only {received} requests came through");
+        assert!(received > 2 * 600, "only {received} requests came through");
         eventually("they are forgotten", || server.metrics().view.server_rpcs == 0).await;
         let view = server.metrics().view;
         assert_eq!((view.receive_buffer, view.send_buffer, view.incoming), (0, 0, 0));
@@ -118,7 +120,7 @@ fn thousands_of_peers() {
 #[test]
 fn thousands_of_servers() {
     run(async {
-        let config = Config { max_peers: 60, dead_after: Duration::from_millis(300), ..Config::default() };
+        let config = Config { max_peers: 60, dead_after: Duration::from_secs(1), ..Config::default() };
         let client = Endpoint::builder().config(config).bind("0.0.0.0:0").await.expect("bind");
         let server = Endpoint::bind("0.0.0.0:0").await.expect("bind");
         serve(&server, echo);

@@ -38,8 +38,9 @@ async fn open_and_close(drop_it: bool) {
         client.closed().await;
     }
     let told = std::time::Instant::now();
-    drop(held);
+    // Though the requests are still being worked on.
     eventually("the server is told", || server.metrics().view.server_rpcs == 0).await;
+    drop(held);
     let waited = told.elapsed();
     assert!(waited < Config::default().dead_after / 2, "it found out by silence, after {waited:?}");
     drop(requests);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{pattern, run, serve};
-use homarus::{Bytes, Config, Endpoint, Error, RpcError};
+use homarus::{Bytes, Endpoint, Error, RpcError};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -124,8 +124,7 @@ fn a_server_that_is_killed_and_started_again() {
     run(async {
         let addr = own_addr();
         let mut server = Server::start(addr);
-        let config = Config { dead_after: Duration::from_secs(1), ..Config::default() };
-        let client = Endpoint::builder().config(config).bind(common::LOCAL).await.expect("bind");
+        let client = Endpoint::bind(common::LOCAL).await.expect("bind");
         // Odd while the server is down.
         let lives = Arc::new(AtomicU32::new(0));
         let stop = Arc::new(AtomicU32::new(0));

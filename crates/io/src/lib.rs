@@ -2,6 +2,34 @@
 //!
 //! All stand behind [`PacketIo`]: [`UdpIo`] for real networks, [`MemIo`] for tests without system calls, and
 //! [`FaultIo`], which makes either of them lose, repeat, delay and change packets.
+//!
+//! ```
+//! use homarus_io::{FaultConfig, FaultIo, MemHub, PacketIo, Received};
+//! use homarus_proto::{Payload, Transmit};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let hub = MemHub::default();
+//! let (from, to) = (([10, 0, 0, 1], 4000).into(), ([10, 0, 0, 2], 4000).into());
+//! let mut receiver = hub.attach(to)?;
+//! let mut sender = FaultIo::new(hub.attach(from)?, FaultConfig::default(), 1);
+//! let network = sender.handle();
+//!
+//! let packet = Transmit::new(to, 7, b"header", Payload::from(b"contents".to_vec()));
+//! sender.send(&[packet.clone()])?;
+//! let mut arrived = Vec::new();
+//! receiver.recv(&mut |received| {
+//!     if let Received::Datagram { bytes, .. } = received {
+//!         arrived.push(bytes.to_vec());
+//!     }
+//! })?;
+//! assert_eq!(arrived, [b"headercontents"]);
+//!
+//! network.set(FaultConfig { loss: 1.0, ..FaultConfig::default() });
+//! sender.send(&[packet])?;
+//! assert_eq!(network.counters().lost, 1);
+//! # Ok(())
+//! # }
+//! ```
 
 mod fault;
 mod mem;

@@ -12,6 +12,22 @@ use std::task::{Context, Poll};
 ///
 /// Dropping it before its end cancels the call: the response, should it come, is discarded, and the server
 /// is told to forget it. A server that has received the whole request may have executed it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), homarus::Error> {
+/// use homarus::Endpoint;
+/// use std::time::Duration;
+///
+/// let server = Endpoint::bind("127.0.0.1:0").await?;
+/// let client = Endpoint::bind("127.0.0.1:0").await?;
+/// // Nobody answers: the time-out drops the call, and with it whatever it held at both ends.
+/// let call = client.call(server.local_addr(), "anybody?");
+/// assert!(tokio::time::timeout(Duration::from_millis(20), call).await.is_err());
+/// assert_eq!(client.metrics().view.client_rpcs, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call does nothing until it is awaited"]
 pub struct Call<'a> {
     endpoint: &'a Handle,

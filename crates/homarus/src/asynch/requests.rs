@@ -11,6 +11,26 @@ use std::task::{Context, Poll};
 ///
 /// Several may exist, and one can be shared by several tasks: each request goes to one of those that wait. When the last
 /// is dropped, requests that arrive are rejected.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), homarus::Error> {
+/// use homarus::Endpoint;
+///
+/// let server = Endpoint::bind("127.0.0.1:0").await?;
+/// let client = Endpoint::bind("127.0.0.1:0").await?;
+/// let requests = server.requests();
+/// let answer_one = async {
+///     let Some(request) = requests.recv().await else { return Ok(()) };
+///     let length = request.message().len().to_string();
+///     request.respond(length)
+/// };
+/// let (answer, answered) = tokio::join!(client.call(server.local_addr(), "how long?"), answer_one);
+/// answered?;
+/// assert_eq!(&answer?[..], b"9");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Requests {
     endpoint: Arc<Handle>,
 }

@@ -6,7 +6,13 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Choices for serving.
+/// Choices for serving, for [`Endpoint::serve_with`](crate::Endpoint::serve_with).
+///
+/// ```
+/// // Four disks, each of which does one thing at a time.
+/// let options = homarus::ServeOptions { concurrency: 4 };
+/// # assert_eq!(options.concurrency, 4);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
     /// Most handlers that run at a time; further requests wait for one to end. At least 1; by default 1024.

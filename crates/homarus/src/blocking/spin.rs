@@ -6,6 +6,17 @@ use std::time::Duration;
 ///
 /// To be woken costs several microseconds, about as much as a round trip within a rack. Spinning saves that, and keeps a
 /// core busy.
+///
+/// ```
+/// # fn main() -> Result<(), homarus::Error> {
+/// use homarus::blocking::{Endpoint, Spin};
+///
+/// // A thread with a core to itself.
+/// let endpoint = Endpoint::builder().spin(Spin::Always).bind_blocking("127.0.0.1:0")?;
+/// # drop(endpoint);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {
     /// Sleep at once.
