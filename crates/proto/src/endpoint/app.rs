@@ -27,7 +27,7 @@ impl Endpoint {
         let Some(peer) = self.peers.find_or_add(to, &self.config, now) else {
             return Err(SendError::TooManyPeers { limit: self.config.max_peers });
         };
-        let incast = self.config.incast_optimisation && self.rpcs.clients() >= self.config.incast_threshold;
+        let incast = self.config.incast_optimisation && self.rpcs.clients() >= self.incast_threshold(peer);
         let id = self.next_id;
         self.next_id += 2;
         let outgoing = self.outgoing(peer, message, u32::MAX);

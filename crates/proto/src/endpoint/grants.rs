@@ -66,7 +66,7 @@ impl Endpoint {
     }
 
     /// Packets that a grant should call, where half the window has room for them.
-    const STEP_PACKETS: u32 = 6;
+    const STEP_PACKETS: u32 = 8;
 
     fn grant(&mut self, now: Instant, key: RpcKey, offset: u32, (rank, priority): (usize, u8)) {
         self.with_incoming(key, |message| {

@@ -52,6 +52,13 @@ impl Endpoint {
         self.max_incoming.min(least.max((rate * time.as_nanos() as f64) as u64))
     }
 
+    /// Outstanding requests from which on new ones are marked: their responses could otherwise bring more unscheduled
+    /// bytes than may be under way. The peer is taken to send as many as we would.
+    pub(super) fn incast_threshold(&self, peer: PeerKey) -> usize {
+        let responses = self.incoming_limit() / u64::from(self.unscheduled_limit(peer));
+        self.config.incast_threshold.min(responses.max(2) as usize)
+    }
+
     /// Longest queue before this host, if nothing came but what it has granted. Round trips cannot bound it: those that
     /// were measured in a queue have the queue in them.
     const QUEUE_TIME: Duration = Duration::from_millis(20);
