@@ -72,7 +72,7 @@ impl Endpoint {
         self.with_incoming(key, |message| {
             let idle = message.outstanding() == 0;
             message.rtt_probe = idle.then_some((message.granted(), now));
-            message.set_granted(offset);
+            message.set_granted(offset, priority);
             message.granted_at = now;
             message.granted_rank = rank;
         });

@@ -59,6 +59,12 @@ impl Endpoint {
         self.config.incast_threshold.min(responses.max(2) as usize)
     }
 
+    /// Time that what is under way toward this host takes to come in, if it all came before.
+    pub(super) fn queue_time(&self) -> Duration {
+        let nanos = |rate: f64| self.granter.incoming as f64 / rate;
+        Duration::from_nanos(self.rate_in().map_or(0.0, nanos) as u64)
+    }
+
     /// Longest queue before this host, if nothing came but what it has granted. Round trips cannot bound it: those that
     /// were measured in a queue have the queue in them.
     const QUEUE_TIME: Duration = Duration::from_millis(20);

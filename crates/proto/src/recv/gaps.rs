@@ -36,10 +36,10 @@ impl Gaps {
     }
 
     /// Notes that a packet has arrived from beyond all gaps. Returns whether that makes one due now: so many packets
-    /// that have overtaken it say that it was lost.
-    pub(crate) fn pass(&mut self, now: Instant, threshold: u32) -> bool {
+    /// that have overtaken it say that it was lost. Gaps before `lane` do not count: theirs travel at a lower priority.
+    pub(crate) fn pass(&mut self, now: Instant, lane: u32, threshold: u32) -> bool {
         let mut due = false;
-        for gap in self.list.iter_mut().filter(|gap| gap.asked == 0) {
+        for gap in self.list.iter_mut().filter(|gap| gap.asked == 0 && gap.range.start >= lane) {
             gap.passed += 1;
             if gap.passed >= threshold && gap.ask_at > now {
                 gap.ask_at = now;

@@ -27,6 +27,9 @@ pub(crate) struct Incoming {
     unscheduled: u32,
     /// Bytes that the sender may send: unscheduled, or granted by us.
     granted: u32,
+    /// Priority of the last grant, and the first byte that travels at it if those before travel at a lower one.
+    priority: u8,
+    lane: u32,
     /// Place among the active messages at the last grant; 0 is the best, and has the highest priority.
     pub(crate) granted_rank: usize,
     /// The sender has not reacted to repeated RESENDs, so what it was granted does not count as under way.
@@ -53,6 +56,8 @@ enum Contents {
 pub(crate) struct Patience {
     /// When a gap that opens now is to be asked for.
     pub(crate) ask_at: Instant,
+    /// The same for one whose packets travel at a lower priority than those which show it, and so may only be queued.
+    pub(crate) ask_queued_at: Instant,
     /// Packets from beyond a gap that make it count as lost.
     pub(crate) reordering: u32,
     /// Most gaps.
@@ -78,6 +83,8 @@ impl Incoming {
             received: 0,
             unscheduled: incoming.min(length),
             granted: incoming.min(length),
+            priority: 7,
+            lane: 0,
             granted_rank: 0,
             stalled: false,
             contradictions: 0,
@@ -131,7 +138,12 @@ impl Incoming {
         (2 * capacity).max(end as usize).min(self.length as usize)
     }
 
-    pub(crate) fn set_granted(&mut self, granted: u32) {
+    /// Notes that the sender may send up to `granted`, what is new of it at a priority.
+    pub(crate) fn set_granted(&mut self, granted: u32, priority: u8) {
+        if priority > self.priority {
+            self.lane = self.granted;
+        }
+        self.priority = priority;
         self.granted = self.granted.max(granted.min(self.length));
     }
 
@@ -151,10 +163,12 @@ impl Incoming {
             Contents::Phantom => 0,
         };
         let was_asked_for = self.gaps.was_asked_for(&(offset..end));
+        let overtaking = offset >= self.lane && old_end < self.lane;
+        let ask_at = if overtaking { patience.ask_queued_at } else { patience.ask_at };
         let contents = &mut self.contents;
         let mut fresh = 0;
         self.gaps
-            .fill(offset..end, patience.ask_at, patience.max_gaps, |part: Range<u32>| {
+            .fill(offset..end, ask_at, patience.max_gaps, |part: Range<u32>| {
                 fresh += part.len() as u32;
                 if let Contents::Bytes(bytes) = contents {
                     let source = &payload[(part.start - offset) as usize..(part.end - offset) as usize];
@@ -171,7 +185,8 @@ impl Incoming {
         if fresh == 0 {
             return Ok(Accepted::Duplicate);
         }
-        let overdue = offset >= old_end && self.gaps.pass(now, patience.reordering);
+        let same_lane = if offset >= self.lane { self.lane } else { 0 };
+        let overdue = offset >= old_end && self.gaps.pass(now, same_lane, patience.reordering);
         Ok(Accepted::Fresh { gap: offset > old_end || overdue, was_asked_for })
     }
 

@@ -163,6 +163,7 @@ impl Endpoint {
         let rtt = &self.peers[peer].rtt;
         let patience = Patience {
             ask_at: now + rtt.reordering_time(&self.config),
+            ask_queued_at: now + rtt.timeout(&self.config) + self.queue_time(),
             reordering: rtt.reordering_packets(),
             max_gaps: self.config.max_gaps,
         };
