@@ -6,6 +6,7 @@ use clap::Args;
 use homarus_lab::{Entered, IncastPlan, Progress, RacePlan, RackShape, Transport, Workload};
 use serde::Serialize;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,16 +25,16 @@ pub(crate) struct CompareArgs {
     #[arg(long, default_value = "50mbit", value_parser = rate)]
     rate: u64,
     /// Message lengths: w1 to w5, linux_w1 to linux_w5, linux_starve, a length in bytes, or a CSV file
-    #[arg(long, default_value = "linux_w4")]
+    #[arg(long, default_value = "linux_w4", conflicts_with = "incast")]
     workload: String,
     /// Share of each link's capacity that is offered, e.g. 0.8 or 80%
-    #[arg(long, default_value = "0.8", value_parser = share)]
+    #[arg(long, default_value = "0.8", value_parser = share, conflicts_with = "incast")]
     load: f64,
     /// Seconds for which messages count, for each transport
-    #[arg(long, default_value_t = 25.0)]
+    #[arg(long, default_value_t = 25.0, conflicts_with = "incast")]
     seconds: f64,
     /// Turns that each transport takes, in alternation with the others; they share the seconds
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "incast")]
     turns: u32,
     /// Priority levels of the switch, 1 to 8
     #[arg(long, default_value_t = 8)]
@@ -42,18 +43,21 @@ pub(crate) struct CompareArgs {
     #[arg(long, default_value = "300kB", value_parser = size::parse)]
     buffer: u32,
     /// Seed of arrival times and lengths: the same for every transport
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "incast")]
     seed: u64,
     /// Who takes part: homa, tcp-CC-pipelined, tcp-CC-pool (CC: a congestion control), comma-separated; for an incast homa-no-incast too
     /// [default: homa and TCP in both ways with cubic and bbr]
     #[arg(long, value_delimiter = ',', value_parser = transport)]
     transports: Vec<Transport>,
-    /// Write the results as JSON (docs/compare-json.md)
+    /// Write the results as JSON (docs/compare-json.md); `-`: to standard output, the tables to standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the page with the plot
     #[arg(long, value_name = "FILE", default_value = "homarus-compare.html")]
     html: PathBuf,
+    /// Write the plot alone, as an SVG image
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Instead of the workload: one client calls many servers at once, beside a probe from another host
     #[arg(long)]
     incast: bool,
@@ -77,7 +81,12 @@ pub(crate) struct CompareArgs {
 /// Runs the race. Exit code 1 if the rack failed its proof.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let plan = args.plan()?;
-    for file in args.json.iter().chain([&args.html]) {
+    let files: Vec<&PathBuf> = args.json_file().into_iter().chain([&args.html]).chain(&args.svg).collect();
+    for (index, file) in files.iter().enumerate() {
+        if files[..index].contains(file) {
+            let why = format!("{} is to hold two results: choose another file for one of them", file.display());
+            return Err(out::Usage(why).into());
+        }
         check_writable(file)?;
     }
     if let Entered::Finished(code) = homarus_lab::enter()? {
@@ -108,7 +117,7 @@ impl CompareArgs {
                 probe_period_ms: self.probe_period,
                 transports: self.transports_or(&["homa", "homa-no-incast", "tcp-cubic-pool", "tcp-bbr-pool"])?,
             };
-            plan.check()?;
+            plan.check().map_err(|why| out::Usage(why.to_string()))?;
             return Ok(Plan::Incast(plan));
         }
         let field = ["homa", "tcp-cubic-pipelined", "tcp-cubic-pool", "tcp-bbr-pipelined", "tcp-bbr-pool"];
@@ -121,7 +130,7 @@ impl CompareArgs {
             seed: self.seed,
             transports: self.transports_or(&field)?,
         };
-        plan.check()?;
+        plan.check().map_err(|why| out::Usage(why.to_string()))?;
         Ok(Plan::Race(plan))
     }
 
@@ -136,8 +145,8 @@ impl CompareArgs {
         let mut progress = Progress::new(homarus_lab::planned_time(plan));
         let report = homarus_lab::race(plan, &command_line(), &mut progress)?;
         drop(progress);
-        out::print(&homarus_lab::race_table(&report))?;
-        self.write(&report, &homarus_lab::race_page(&report))?;
+        self.show(&homarus_lab::race_table(&report))?;
+        self.write(&report, &homarus_lab::race_page(&report), &homarus_lab::race_image(&report))?;
         Ok(exit_code(report.header.proof.passed))
     }
 
@@ -145,21 +154,44 @@ impl CompareArgs {
         let mut progress = Progress::new(homarus_lab::planned_incast_time(plan));
         let report = homarus_lab::incast(plan, &command_line(), &mut progress)?;
         drop(progress);
-        out::print(&homarus_lab::incast_table(&report))?;
-        self.write(&report, &homarus_lab::incast_page(&report))?;
+        self.show(&homarus_lab::incast_table(&report))?;
+        self.write(&report, &homarus_lab::incast_page(&report), &homarus_lab::incast_image(&report))?;
         Ok(exit_code(report.header.proof.passed))
     }
 
-    fn write(&self, report: &impl Serialize, page: &str) -> Result<()> {
-        std::fs::write(&self.html, page).with_context(|| format!("cannot write {}", self.html.display()))?;
-        let mut written = format!("\nThe plot: {}\n", self.html.display());
-        if let Some(path) = &self.json {
-            let mut text = serde_json::to_string_pretty(report).context("cannot put the results into JSON")?;
-            text.push('\n');
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    /// Where the JSON goes if that is a file.
+    fn json_file(&self) -> Option<&PathBuf> {
+        self.json.as_ref().filter(|path| path.as_os_str() != "-")
+    }
+
+    /// Shows text to people: where standard output is for JSON, on standard error.
+    fn show(&self, text: &str) -> Result<()> {
+        if self.json.is_some() && self.json_file().is_none() {
+            // A closed standard error must not lose the JSON.
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            return Ok(());
+        }
+        out::print(text)
+    }
+
+    fn write(&self, report: &impl Serialize, page: &str, image: &str) -> Result<()> {
+        let write = |path: &Path, text: &str| {
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        write(&self.html, page)?;
+        let mut written = format!("\nThe page with the plot: {}\n", self.html.display());
+        if let Some(path) = &self.svg {
+            write(path, image)?;
+            written += &format!("The plot alone: {}\n", path.display());
+        }
+        let mut json = serde_json::to_string_pretty(report).context("cannot put the results into JSON")?;
+        json.push('\n');
+        if let Some(path) = self.json_file() {
+            write(path, &json)?;
             written += &format!("The results as JSON: {}\n", path.display());
         }
-        out::print(&written)
+        self.show(&written)?;
+        if self.json.is_some() && self.json_file().is_none() { out::print(&json) } else { Ok(()) }
     }
 }
 

@@ -19,6 +19,21 @@ impl fmt::Display for ReaderGone {
 
 impl std::error::Error for ReaderGone {}
 
+/// The command line asks for what cannot be.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Exit code of a command line that was not understood.
+const USAGE: u8 = 2;
+
 /// Prints results.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
@@ -43,7 +58,7 @@ pub(crate) fn report(error: &Error) -> ExitCode {
         true => writeln!(io::stderr(), "interrupted"),
         false => writeln!(io::stderr(), "error: {}", paragraph(error)),
     };
-    ExitCode::FAILURE
+    if error.is::<Usage>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 
 /// An error with its causes, each said once: some errors tell their cause themselves.

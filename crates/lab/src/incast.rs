@@ -34,8 +34,10 @@ fn turn_time(plan: &IncastPlan) -> Duration {
 /// When the rack cannot be built, or one of its hosts ends. A transport that cannot finish is told of in the report.
 pub fn incast(plan: &IncastPlan, command: &str, progress: &mut Progress) -> Result<IncastReport> {
     plan.check()?;
+    let mut skipped = Vec::new();
+    let transports = available(&plan.transports, &mut skipped)?;
     let _spinners = Spinners::start();
-    let (mut rack, header) = prepare(&plan.rack, "homarus-compare-incast", command, progress)?;
+    let (mut rack, header) = prepare(&plan.rack, "homarus-compare-incast", command, skipped, progress)?;
     let mut report = IncastReport {
         header,
         servers: plan.servers,
@@ -49,7 +51,7 @@ pub fn incast(plan: &IncastPlan, command: &str, progress: &mut Progress) -> Resu
     if !report.header.proof.passed {
         return Ok(report);
     }
-    for transport in available(&plan.transports, &mut report.header.skipped)? {
+    for transport in transports {
         progress.step(transport.name(), turn_time(plan));
         report.transports.push(run(&mut rack, &transport, plan)?);
     }

@@ -2,7 +2,7 @@
 //!
 //! A program that runs races calls [`run_if_host`] first thing: each host of a rack is that program, started again. Then
 //! [`enter`] moves it into a network namespace, and [`race`] or [`incast`] builds the rack, proves it, and returns a report
-//! that [`race_table`] and [`race_page`] show.
+//! that [`race_table`], [`race_page`] and [`race_image`] show.
 
 mod client;
 mod control;

@@ -57,6 +57,18 @@ fn check_rack(rack: &RackShape, fewest: usize) -> Result<()> {
     Ok(())
 }
 
+fn check_transports(transports: &[Transport]) -> Result<()> {
+    ensure!(!transports.is_empty(), "no transport is left to race");
+    for (index, transport) in transports.iter().enumerate() {
+        ensure!(
+            !transports[..index].contains(transport),
+            "{} is named twice: expected each transport once",
+            transport.id()
+        );
+    }
+    Ok(())
+}
+
 impl RacePlan {
     /// Checks every setting.
     pub fn check(&self) -> Result<()> {
@@ -64,7 +76,7 @@ impl RacePlan {
         ensure!((0.01..=0.95).contains(&self.load), "load is {}: expected 0.01 to 0.95", self.load);
         ensure!((1.0..=3600.0).contains(&self.seconds), "seconds is {}: expected 1 to 3600", self.seconds);
         ensure!((1..=100).contains(&self.turns), "turns is {}: expected 1 to 100", self.turns);
-        ensure!(!self.transports.is_empty(), "no transport is left to race");
+        check_transports(&self.transports)?;
         Ok(())
     }
 }
@@ -78,7 +90,7 @@ impl IncastPlan {
         ensure!((1..=10_000).contains(&self.rounds), "rounds is {}: expected 1 to 10000", self.rounds);
         ensure!((4..=1 << 20).contains(&self.probe), "probe is {} bytes: expected 4 to 1 MiB", self.probe);
         ensure!(self.probe_period_ms >= 1, "the probe's period is 0 ms: expected at least 1 ms");
-        ensure!(!self.transports.is_empty(), "no transport is left to race");
+        check_transports(&self.transports)?;
         Ok(())
     }
 }
@@ -170,6 +182,8 @@ mod tests {
         plan.check().unwrap();
         let load = RacePlan { load: 1.2, ..plan.clone() }.check().unwrap_err().to_string();
         assert!(load.contains("load is 1.2"), "{load}");
-        assert!(RacePlan { transports: Vec::new(), ..plan }.check().is_err());
+        assert!(RacePlan { transports: Vec::new(), ..plan.clone() }.check().is_err());
+        let twice = RacePlan { transports: ["homa", "homa"].map(|id| id.parse().unwrap()).into(), ..plan };
+        assert!(twice.check().unwrap_err().to_string().contains("homa is named twice"));
     }
 }

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::proof::{Proof, prove};
 use crate::rack::{PortUse, Rack, RackShape};
 use crate::report::{
-    Header, IdlePoint, RaceReport, RaceTransport, SCHEMA_VERSION, SwitchUse, WorkloadReport, class_reports,
+    Header, IdlePoint, RaceReport, RaceTransport, SCHEMA_VERSION, SwitchUse, WorkloadReport, class_reports, verdict,
 };
 use crate::stats::{BaseLine, Class, ClassKind, Recorded, classes_of};
 use crate::sys::now_nanos;
@@ -64,8 +64,10 @@ fn turn_time(plan: &RacePlan) -> Duration {
 /// When the rack cannot be built, or one of its hosts ends.
 pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<RaceReport> {
     plan.check()?;
+    let mut skipped = Vec::new();
+    let transports = available(&plan.transports, &mut skipped)?;
     let _spinners = Spinners::start();
-    let (mut rack, header) = prepare(&plan.rack, "homarus-compare", command, progress)?;
+    let (mut rack, header) = prepare(&plan.rack, "homarus-compare", command, skipped, progress)?;
     let mut report = RaceReport {
         header,
         workload: WorkloadReport { name: plan.workload.name().to_owned(), mean_bytes: plan.workload.mean() },
@@ -74,12 +76,12 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
         turns: plan.turns,
         seed: plan.seed,
         idle: Vec::new(),
+        verdict: None,
         transports: Vec::new(),
     };
     if !report.header.proof.passed {
         return Ok(report);
     }
-    let transports = available(&plan.transports, &mut report.header.skipped)?;
     let classes = classes_of(&plan.workload);
     let base = idle_base(&mut rack, plan, &classes, &mut report.idle, progress)?;
     let mut entrants: Vec<Entrant> = transports.iter().map(|_| Entrant::default()).collect();
@@ -98,14 +100,16 @@ pub fn race(plan: &RacePlan, command: &str, progress: &mut Progress) -> Result<R
         .zip(&entrants)
         .map(|(transport, entrant)| entrant.report(transport, &plan.rack, &classes))
         .collect();
+    report.verdict = verdict(&report.transports);
     Ok(report)
 }
 
-/// Builds and proves a rack.
+/// Builds and proves a rack; `skipped` are the transports that cannot run here.
 pub(crate) fn prepare(
     shape: &RackShape,
     schema: &str,
     command: &str,
+    skipped: Vec<String>,
     progress: &mut Progress,
 ) -> Result<(Rack, Header)> {
     progress.step("building and proving the rack".to_owned(), PREPARATION);
@@ -131,7 +135,7 @@ pub(crate) fn prepare(
         machine: Machine::here(),
         rack: shape.clone(),
         proof,
-        skipped: Vec::new(),
+        skipped,
     };
     Ok((rack, header))
 }

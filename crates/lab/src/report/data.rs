@@ -1,3 +1,4 @@
+use super::verdict::Verdict;
 use crate::machine::Machine;
 use crate::proof::Proof;
 use crate::rack::RackShape;
@@ -45,6 +46,8 @@ pub struct RaceReport {
     pub seed: u64,
     /// Best round trips on the idle rack.
     pub idle: Vec<IdlePoint>,
+    /// Homa against TCP. Absent unless both have results.
+    pub verdict: Option<Verdict>,
     /// Results, in the order of the race.
     pub transports: Vec<RaceTransport>,
 }

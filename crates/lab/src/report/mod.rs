@@ -1,7 +1,9 @@
-//! What a race has shown: as data, as a table, as a page.
+//! What a race has shown: as data, as a table, as a page, as an image.
 
+mod chart;
 mod data;
 mod html;
+mod image;
 mod plot;
 mod table;
 mod verdict;
@@ -12,7 +14,10 @@ pub use data::{
     WorkloadReport,
 };
 pub use html::{incast_page, race_page};
+pub use image::{incast_image, race_image};
 pub use table::{incast_table, race_table};
+pub(crate) use verdict::verdict;
+pub use verdict::{Behind, Figure, Verdict};
 
 /// Version of the JSON form. It rises when a field changes its meaning or goes; new fields may come without.
 pub const SCHEMA_VERSION: u32 = 1;

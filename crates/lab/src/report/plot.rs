@@ -13,8 +13,19 @@ pub(super) struct Line {
     pub(super) dashed: bool,
     /// Whether points are marked.
     pub(super) marked: bool,
-    /// Length in bytes and time in µs.
-    pub(super) points: Vec<(f64, f64)>,
+    /// Rising by length.
+    pub(super) points: Vec<Point>,
+}
+
+/// A point of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// Length of the messages.
+    pub(super) bytes: f64,
+    /// Their time.
+    pub(super) micros: f64,
+    /// Whether too few messages were counted to trust it: drawn hollow.
+    pub(super) few: bool,
 }
 
 /// Lines that share a pair of axes.
@@ -30,8 +41,8 @@ pub(super) struct Plot {
     pub(super) y: (f64, f64),
 }
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 420.0;
+pub(super) const WIDTH: f64 = 560.0;
+pub(super) const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 34.0;
@@ -55,16 +66,20 @@ pub(super) fn decades((low, high): (f64, f64)) -> (f64, f64) {
 impl Plot {
     /// The plot as an SVG element.
     pub(super) fn svg(&self) -> String {
-        let mut out = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\
-             <text class=\"title\" x=\"{LEFT}\" y=\"20\">{title}</text>",
-            title = escape(&self.title)
-        );
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+            escape(&self.title),
+            self.contents()
+        )
+    }
+
+    /// What is in that element.
+    pub(super) fn contents(&self) -> String {
+        let mut out = format!("<text class=\"title\" x=\"{LEFT}\" y=\"20\">{}</text>", escape(&self.title));
         self.axes(&mut out);
         for line in &self.lines {
             self.line(&mut out, line);
         }
-        out += "</svg>";
         out
     }
 
@@ -109,25 +124,39 @@ impl Plot {
     }
 
     fn line(&self, out: &mut String, line: &Line) {
-        let points: Vec<(f64, f64, f64, f64)> =
-            line.points.iter().map(|&(x, y)| (self.place_x(x), self.place_y(y), x, y)).collect();
-        let path: Vec<String> = points.iter().map(|(x, y, ..)| format!("{x:.1},{y:.1}")).collect();
+        let place = |point: &Point| (self.place_x(point.bytes), self.place_y(point.micros));
+        let path: Vec<String> = line.points.iter().map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dashed = if line.dashed { " dashed" } else { "" };
         let _ = write!(out, "<polyline class=\"line {}{dashed}\" points=\"{}\"/>", line.class, path.join(" "));
         if !line.marked {
             return;
         }
-        for (x, y, bytes, micros) in points {
-            let _ = write!(
-                out,
-                "<circle class=\"point {}{dashed}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"><title>{}: {} at {}</title></circle>",
-                line.class,
-                escape(&line.name),
-                super::table::time(micros),
-                bytes_label(bytes)
-            );
+        for point in &line.points {
+            let said = format!("{}: {} at {}", line.name, super::table::time(point.micros), bytes_label(point.bytes));
+            let (x, y) = place(point);
+            *out += &mark(&line.class, point.few, x, y, &said);
         }
     }
+}
+
+/// A mark of a line of this class, with what is shown when the pointer is on it. Classes differ in shape, so that nobody needs to see colours.
+pub(super) fn mark(class: &str, hollow: bool, x: f64, y: f64, said: &str) -> String {
+    let corners: &[(f64, f64)] = match class {
+        "c1" | "c5" => &[(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)],
+        "c2" | "c6" => &[(0.0, -4.2), (4.0, 3.2), (-4.0, 3.2)],
+        "c3" | "c7" => &[(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)],
+        "c4" | "c8" => &[(0.0, 4.2), (4.0, -3.2), (-4.0, -3.2)],
+        _ => &[],
+    };
+    let hollow = if hollow { " hollow" } else { "" };
+    let title = escape(said);
+    if corners.is_empty() {
+        return format!(
+            "<circle class=\"point {class}{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.6\"><title>{title}</title></circle>"
+        );
+    }
+    let points: Vec<String> = corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
+    format!("<polygon class=\"point {class}{hollow}\" points=\"{}\"><title>{title}</title></polygon>", points.join(" "))
 }
 
 /// Powers of ten within a range, with their labels.
@@ -173,6 +202,13 @@ mod tests {
         assert!(plot.place_y(100.0) > plot.place_y(1e6));
         assert!((LEFT..WIDTH).contains(&plot.place_x(50.0)) && (LEFT..WIDTH).contains(&plot.place_x(1e6)));
         assert!(plot.svg().contains("a &lt; b") && plot.svg().contains("10 KB") && plot.svg().contains("10 s"));
+    }
+
+    #[test]
+    fn marks_of_different_lines_differ_in_shape() {
+        let shape = |class: &str| mark(class, false, 0.0, 0.0, "").replace(class, "");
+        let shapes: std::collections::HashSet<String> = ["homa", "c1", "c2", "c3", "c4"].map(shape).into();
+        assert_eq!(shapes.len(), 5);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::data::{ClassReport, IncastReport, Quantiles, RaceReport, RaceTransport};
-use super::verdict::verdicts;
+use super::verdict::{Figure, against, name_of, sentences};
 use crate::proof::Proof;
 use std::fmt::Write;
 
@@ -139,19 +139,31 @@ fn run_row(transport: &RaceTransport) -> Vec<String> {
 }
 
 fn verdict_lines(report: &RaceReport) -> String {
-    let mut out = String::new();
-    for verdict in verdicts(report) {
-        let (factor, word) = verdict.factor();
-        let _ = writeln!(
-            out,
-            "{}: Homa {}, best TCP {} ({}): {factor:.1} times {word}",
-            verdict.what,
-            time(verdict.homa),
-            time(verdict.tcp),
-            verdict.tcp_name
-        );
+    let Some(verdict) = &report.verdict else { return String::new() };
+    let name = |id: &str| name_of(&report.transports, id).to_owned();
+    let header = [
+        "Homa against TCP".to_owned(),
+        "Homa".to_owned(),
+        "best TCP in each figure".to_owned(),
+        String::new(),
+        format!("{} throughout", name(&verdict.reference_tcp)),
+        String::new(),
+    ];
+    let row = |figure: &Figure| {
+        vec![
+            figure.what(),
+            time(figure.homa_us),
+            format!("{} {}", name(&figure.best_tcp), time(figure.best_tcp_us)),
+            against(figure.homa_us, figure.best_tcp_us),
+            time(figure.reference_tcp_us),
+            against(figure.homa_us, figure.reference_tcp_us),
+        ]
+    };
+    let mut out = format!("\n{}\n", columns(&header, &verdict.figures.iter().map(row).collect::<Vec<_>>()));
+    for sentence in sentences(verdict, &report.transports) {
+        let _ = writeln!(out, "{sentence}");
     }
-    if out.is_empty() { out } else { format!("\n{out}") }
+    out
 }
 
 /// An incast as a table.
