@@ -5,9 +5,8 @@ mod common;
 use common::{LOCAL, run};
 use homarus::{Bytes, Config, Endpoint};
 
-/// Some seconds and some gigabytes of memory: `cargo test --release -p homarus --test large -- --ignored`.
+/// Alone in its process: both ends take some 800 MB of memory together.
 #[test]
-#[ignore = "takes long in a debug build"]
 fn a_message_of_256_mebibytes() {
     run(async {
         let longest = Config::default().max_message_len as usize;

@@ -1,6 +1,6 @@
 use super::address::overhead;
 use homarus_proto::Transmit;
-use homarus_proto::wire::{NO_SEGMENT_OFFSET, PacketType};
+use homarus_proto::wire::{DATA_LEN, NO_SEGMENT_OFFSET, PacketType};
 
 /// Packets that one pass through the kernel's stack carries: the first `packets` of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,10 @@ fn is_self_delimiting(packet: &Transmit) -> bool {
     if kind != PacketType::Data {
         return packet.payload.is_empty();
     }
-    let word = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let Some(header) = header.first_chunk::<DATA_LEN>() else {
+        return false;
+    };
+    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let offset = match word(52) {
         NO_SEGMENT_OFFSET => word(4),
         offset => offset,
