@@ -4,14 +4,26 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// What each package may depend on among the project's own.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("homarus-proto", &[]),
     ("homarus-workloads", &[]),
+    ("homarus-dissect", &["homarus-proto"]),
     ("homarus-io", &["homarus-proto"]),
     ("homarus", &["homarus-proto", "homarus-io"]),
     ("homarus-swarm", &["homarus-proto"]),
     ("homarus-lab", &["homarus", "homarus-io", "homarus-proto", "homarus-workloads"]),
-    ("homarus-cli", &["homarus", "homarus-io", "homarus-lab", "homarus-proto", "homarus-swarm", "homarus-workloads"]),
+    (
+        "homarus-cli",
+        &[
+            "homarus",
+            "homarus-dissect",
+            "homarus-io",
+            "homarus-lab",
+            "homarus-proto",
+            "homarus-swarm",
+            "homarus-workloads",
+        ],
+    ),
     ("homarus-peers", &["homarus-cli"]),
 ];
 
