@@ -163,7 +163,7 @@ impl Endpoint {
         let rtt = &self.peers[peer].rtt;
         let patience = Patience {
             ask_at: now + rtt.reordering_time(&self.config),
-            ask_queued_at: now + rtt.timeout(&self.config) + self.queue_time(),
+            ask_queued_at: now + self.config.resend_min + rtt.reordering_time(&self.config) + 2 * self.queue_time(),
             reordering: rtt.reordering_packets(),
             max_gaps: self.config.max_gaps,
         };
