@@ -6,7 +6,7 @@ use crate::program::run;
 fn no_subcommand_shows_help_and_is_a_usage_error() {
     let ended = run(&[]);
     assert_eq!(ended.code, Some(2));
-    for subcommand in ["serve", "call", "bench"] {
+    for subcommand in ["serve", "call", "bench", "compare"] {
         assert!(ended.stderr.contains(subcommand), "{}", ended.stderr);
     }
     assert!(!ended.stderr.contains("bench-trial"), "hidden subcommands stay hidden");

@@ -47,7 +47,7 @@ pub fn enter() -> Result<Entered> {
                 let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
                 return Ok(Entered::Finished(ExitCode::from(code)));
             }
-            Err(error) => refusals.push(format!("{means}: {error}")),
+            Err(error) => refusals.push(format!("{means}: {}", refusal(&error))),
         }
     }
     bail!(no_rack(&refusals.join("; ")))
@@ -70,6 +70,17 @@ fn wait_for_turn() -> Result<UnixDatagram> {
             }
             Err(error) => return Err(error).context("cannot find out whether another race is running"),
         }
+    }
+}
+
+/// Why a namespace was refused. The system's own words for a limit speak of space on a device.
+fn refusal(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::StorageFull => {
+            "the limit on namespaces is reached, see sysctl user.max_net_namespaces and user.max_user_namespaces"
+                .to_owned()
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -5,7 +5,11 @@ mod data;
 mod html;
 mod image;
 mod plot;
+#[cfg(test)]
+mod sample;
 mod table;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub(crate) use data::class_reports;

@@ -5,7 +5,7 @@ use super::verdict::{Figure, against, name_of, sentences};
 use crate::proof::Proof;
 use std::fmt::Write;
 
-/// The race as a table, about 100 columns wide.
+/// The race as tables; those by length are about 25 columns wide and 20 more for each transport. The page has more quantiles.
 pub fn race_table(report: &RaceReport) -> String {
     let mut out = String::new();
     let rack = &report.header.rack;
@@ -29,9 +29,9 @@ pub fn race_table(report: &RaceReport) -> String {
         return out;
     }
     out += "\nRound trips from the scheduled sending of the request, request and response of equal length\n";
-    out += &columns(&lengths_header(&report.transports), &length_rows(report));
+    out += &lengths_table(report);
     out += "\nMessages of the run\n";
-    out += &columns(&run_header(), &report.transports.iter().map(run_row).collect::<Vec<_>>());
+    out += &columns(&run_header(), &report.transports.iter().map(run_row).collect::<Vec<_>>(), 0);
     out += &verdict_lines(report);
     for transport in &report.transports {
         for mark in &transport.marks {
@@ -62,9 +62,21 @@ fn proof_lines(proof: &Proof) -> String {
     out
 }
 
-fn lengths_header(transports: &[RaceTransport]) -> Vec<String> {
-    let names = transports.iter().flat_map(|transport| [transport.name.clone(), "p99".to_owned(), "p99.9".to_owned()]);
-    ["bytes".to_owned(), "count".to_owned()].into_iter().chain(names).collect()
+/// Under each transport's name its P50 and P99.
+fn lengths_table(report: &RaceReport) -> String {
+    let below = report.transports.iter().flat_map(|_| ["p50", "p99"]);
+    let header: Vec<String> = ["bytes", "count"].into_iter().chain(below).map(str::to_owned).collect();
+    let table = columns(&header, &length_rows(report), 9);
+    let mut names = " ".repeat(width_of(&table, "count"));
+    for transport in &report.transports {
+        names += &format!("{:>22}", transport.name);
+    }
+    format!("{names}\n{table}")
+}
+
+/// Characters of a table's header up to and including this word.
+fn width_of(table: &str, word: &str) -> usize {
+    table.split(word).next().map_or(0, |before| before.chars().count()) + word.chars().count()
 }
 
 fn length_rows(report: &RaceReport) -> Vec<Vec<String>> {
@@ -90,9 +102,9 @@ fn length_rows(report: &RaceReport) -> Vec<Vec<String>> {
     rows
 }
 
-fn times(quantiles: Option<Quantiles>) -> [String; 3] {
+fn times(quantiles: Option<Quantiles>) -> [String; 2] {
     match quantiles {
-        Some(q) => [q.p50, q.p99, q.p999].map(time),
+        Some(q) => [q.p50, q.p99].map(time),
         None => std::array::from_fn(|_| "-".to_owned()),
     }
 }
@@ -159,7 +171,7 @@ fn verdict_lines(report: &RaceReport) -> String {
             against(figure.homa_us, figure.reference_tcp_us),
         ]
     };
-    let mut out = format!("\n{}\n", columns(&header, &verdict.figures.iter().map(row).collect::<Vec<_>>()));
+    let mut out = format!("\n{}\n", columns(&header, &verdict.figures.iter().map(row).collect::<Vec<_>>(), 0));
     for sentence in sentences(verdict, &report.transports) {
         let _ = writeln!(out, "{sentence}");
     }
@@ -212,7 +224,7 @@ pub fn incast_table(report: &IncastReport) -> String {
             cells
         })
         .collect();
-    out += &columns(&header, &rows);
+    out += &columns(&header, &rows, 0);
     for transport in &report.transports {
         if let Some(failure) = &transport.failure {
             let _ = writeln!(out, "MARKED {}: {failure}", transport.name);
@@ -221,11 +233,12 @@ pub fn incast_table(report: &IncastReport) -> String {
     out
 }
 
-/// Lines of cells, the first left-aligned, the others right-aligned.
-fn columns(header: &[String], rows: &[Vec<String>]) -> String {
+/// Lines of cells, the first left-aligned, the others right-aligned and those after the second at least `least` wide.
+fn columns(header: &[String], rows: &[Vec<String>], least: usize) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).chain(header.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        if column < 2 { widest } else { widest.max(least) }
     };
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let line = |cells: &[String]| {
@@ -295,6 +308,7 @@ mod tests {
         let table = columns(
             &["a".to_owned(), "long".to_owned()],
             &[vec!["≤ 10".to_owned(), "1".to_owned()], vec!["x".to_owned(), "22".to_owned()]],
+            0,
         );
         assert_eq!(table, "a     long\n≤ 10     1\nx       22\n");
     }

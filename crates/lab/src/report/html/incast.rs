@@ -21,7 +21,7 @@ pub fn incast_page(report: &IncastReport) -> String {
         report.probe_period_ms,
         rack.buffer / 1000
     );
-    let marks = report.transports.iter().filter_map(|t| Some((&t.name, t.failure.as_ref()?)));
+    let marks = report.transports.iter().filter_map(|t| Some((t.name.as_str(), t.failure.clone()?)));
     warnings(&mut body, &report.header, marks);
     if !report.transports.is_empty() {
         for bars in incast_bars(report) {

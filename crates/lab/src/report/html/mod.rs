@@ -29,7 +29,7 @@ fn kilobytes(bytes: f64) -> String {
     format!("{:.1} KB", bytes / 1000.0)
 }
 
-fn warnings<'a>(out: &mut String, header: &Header, marks: impl Iterator<Item = (&'a String, &'a String)>) {
+fn warnings<'a>(out: &mut String, header: &Header, marks: impl Iterator<Item = (&'a str, String)>) {
     for failure in &header.proof.failures {
         let _ = write!(
             out,
@@ -41,7 +41,7 @@ fn warnings<'a>(out: &mut String, header: &Header, marks: impl Iterator<Item = (
         let _ = write!(out, "<p class=\"mark\">Skipped: {}</p>", escape(skipped));
     }
     for (name, mark) in marks {
-        let _ = write!(out, "<p class=\"mark\"><b>{}:</b> {}</p>", escape(name), escape(mark));
+        let _ = write!(out, "<p class=\"mark\"><b>{}:</b> {}</p>", escape(name), escape(&mark));
     }
 }
 

@@ -22,13 +22,12 @@ pub fn race_page(report: &RaceReport) -> String {
         report.seconds
     );
     if let Some(verdict) = &report.verdict {
+        tiles(&mut body, verdict, &report.transports);
         verdict_in_words(&mut body, verdict, &report.transports);
     }
-    warnings(&mut body, &report.header, report.transports.iter().flat_map(|t| t.marks.iter().map(|m| (&t.name, m))));
+    let marked = report.transports.iter().filter(|transport| !transport.marks.is_empty());
+    warnings(&mut body, &report.header, marked.map(|transport| (transport.name.as_str(), transport.marks.join("; "))));
     if !report.transports.is_empty() {
-        if let Some(verdict) = &report.verdict {
-            tiles(&mut body, verdict, &report.transports);
-        }
         plots(&mut body, report);
         lengths_table(&mut body, report);
         runs_table(&mut body, report);
@@ -58,17 +57,18 @@ fn tiles(out: &mut String, verdict: &Verdict, transports: &[RaceTransport]) {
     for figure in &verdict.figures {
         let best = against(figure.homa_us, figure.best_tcp_us);
         let good = if best.ends_with("lower") { " good" } else { "" };
+        let headline = best.strip_suffix(" within 5 %").unwrap_or(&best);
         let _ = write!(
             out,
-            "<div class=\"tile{good}\"><span>{}</span><b>{}</b><span>Homa {}, best TCP in this figure {} ({})</span>\
-             <span>reference, {}: {}, {}</span></div>",
+            "<div class=\"tile{good}\"><span>{}</span><b>{}</b><span>Homa {}</span><span>best TCP in this figure: {}, {}</span>\
+             <span>one TCP throughout: {}, {} ({})</span></div>",
             escape(&figure.what()),
-            best.to_lowercase(),
+            headline.to_lowercase(),
             time(figure.homa_us),
             time(figure.best_tcp_us),
             escape(name_of(transports, &figure.best_tcp)),
-            escape(name_of(transports, &verdict.reference_tcp)),
             time(figure.reference_tcp_us),
+            escape(name_of(transports, &verdict.reference_tcp)),
             against(figure.homa_us, figure.reference_tcp_us).to_lowercase()
         );
     }
