@@ -43,7 +43,7 @@ impl Endpoint {
             return;
         }
         let priority = self.cutoffs.scheduled_priority(rank, active);
-        self.grant(now, key, allowed, (rank, priority));
+        self.grant(now, key, allowed, priority);
         self.granter.earn_fifo(news);
     }
 
@@ -62,20 +62,20 @@ impl Endpoint {
         }
         let allowed = message.granted().saturating_add(window).min(message.length());
         let priority = self.cutoffs.highest_scheduled();
-        self.grant(now, oldest, allowed, (active.len(), priority));
+        self.grant(now, oldest, allowed, priority);
     }
 
     /// Packets that a grant should call, where half the window has room for them.
     const STEP_PACKETS: u32 = 8;
 
-    fn grant(&mut self, now: Instant, key: RpcKey, offset: u32, (rank, priority): (usize, u8)) {
+    fn grant(&mut self, now: Instant, key: RpcKey, offset: u32, priority: u8) {
         self.with_incoming(key, |message| {
             let idle = message.outstanding() == 0;
             message.rtt_probe = idle.then_some((message.granted(), now));
             message.set_granted(offset, priority);
             message.granted_at = now;
-            message.granted_rank = rank;
         });
+        self.granted_at[usize::from(priority & 7)] = now;
         self.expect(key);
         self.update_grant_rank(key);
         let rpc = &self.rpcs[key];

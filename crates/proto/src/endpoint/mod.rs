@@ -84,6 +84,8 @@ pub struct Endpoint {
     /// When any contents came, and when the last that had been granted did.
     data_at: Instant,
     granted_data_at: Instant,
+    /// When a grant of each priority last left.
+    granted_at: [Instant; 8],
     /// Most bytes that may be under way toward us.
     max_incoming: u64,
     closed: bool,
@@ -123,6 +125,7 @@ impl Endpoint {
             usual_response: config.unscheduled_start,
             data_at: Instant::ZERO,
             granted_data_at: Instant::ZERO,
+            granted_at: [Instant::ZERO; 8],
             max_incoming: u64::from(config.max_incoming),
             closed: false,
             stats: Stats::default(),

@@ -113,8 +113,15 @@ impl Endpoint {
         if self.is_trickle(now, rpc) {
             return true;
         }
-        let outranked = rpc.incoming().is_some_and(|message| message.granted_rank > 0)
-            && now.saturating_since(self.granted_data_at) < patience;
+        // What was granted later at a higher priority overtakes, for as long as that goes on; but not without end, lest
+        // a lost packet of a message that is always outranked be missed.
+        let higher_granted = rpc.incoming().is_some_and(|message| {
+            let higher = usize::from(message.lowest_priority()) + 1;
+            self.granted_at[higher..].iter().any(|at| *at > message.granted_at)
+        });
+        let outranked = higher_granted
+            && now.saturating_since(self.granted_data_at) < patience
+            && now.saturating_since(rpc.heard) < self.config.resend_max;
         self.received_total >= rpc.expected_by && !outranked
     }
 

@@ -30,8 +30,8 @@ pub(crate) struct Incoming {
     /// Priority of the last grant, and the first byte that travels at it if those before travel at a lower one.
     priority: u8,
     lane: u32,
-    /// Place among the active messages at the last grant; 0 is the best, and has the highest priority.
-    pub(crate) granted_rank: usize,
+    /// Lowest priority at which bytes may be under way.
+    lowest_priority: u8,
     /// The sender has not reacted to repeated RESENDs, so what it was granted does not count as under way.
     pub(crate) stalled: bool,
     /// Packets of another length since the last that added something.
@@ -85,7 +85,7 @@ impl Incoming {
             granted: incoming.min(length),
             priority: 7,
             lane: 0,
-            granted_rank: 0,
+            lowest_priority: 7,
             stalled: false,
             contradictions: 0,
             rank: None,
@@ -125,6 +125,11 @@ impl Incoming {
         if self.stalled { 0 } else { u64::from(self.outstanding().min(MOST_UNDER_WAY)) }
     }
 
+    /// Lowest priority at which bytes may be under way; the highest of all before there was a grant.
+    pub(crate) fn lowest_priority(&self) -> u8 {
+        self.lowest_priority
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.received == self.length
     }
@@ -143,6 +148,7 @@ impl Incoming {
         if priority > self.priority {
             self.lane = self.granted;
         }
+        self.lowest_priority = if self.outstanding() == 0 { priority } else { self.lowest_priority.min(priority) };
         self.priority = priority;
         self.granted = self.granted.max(granted.min(self.length));
     }

@@ -56,7 +56,7 @@ pub(crate) fn peer() -> SocketAddr {
 
 /// As Linux is: over IP.
 pub(crate) fn linux_like() -> Config {
-    Config { framing: Framing::Ip, ..Config::default() }
+    Config { framing: Framing::Ip, unscheduled_start: 40_000, ..Config::default() }
 }
 
 /// Contents by which a wrong place would be noticed.
