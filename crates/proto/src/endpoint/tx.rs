@@ -36,7 +36,8 @@ impl Endpoint {
         let mut key = self.send_queue.next(mtu, |rank| rpcs.has_send_rank(rank))?;
         if !self.pacer.has_room(now, mtu) {
             let shortest = self.send_queue.shortest(|rank| rpcs.has_send_rank(rank))?;
-            if shortest.is_long() || shortest.remaining() > SHORT || !self.pacer.has_room_for_short(now, mtu) {
+            let remaining = rpcs[shortest.rpc()].outgoing().map_or(0, |message| message.remaining());
+            if shortest.is_long() || remaining > SHORT || !self.pacer.has_room_for_short(now, mtu) {
                 return None;
             }
             key = shortest.rpc();

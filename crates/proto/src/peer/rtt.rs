@@ -11,8 +11,9 @@ pub(crate) struct Rtt {
     /// Shortest in the current and in the previous interval; `u64::MAX` where there was no sample.
     shortest: [u64; 2],
     interval_began: Instant,
-    /// The peer's own shortest round trip to us.
+    /// The peer's own shortest round trip to us, and the byte that said so.
     hint: Option<u64>,
+    hinted: u8,
     /// Twice the longest silence that turned out to be none of loss: what had been asked for was under way.
     late: u64,
     /// Packets from beyond a gap that make it count as lost; more where packets were found to be reordered.
@@ -27,6 +28,7 @@ impl Default for Rtt {
             shortest: [u64::MAX; 2],
             interval_began: Instant::ZERO,
             hint: None,
+            hinted: 0,
             late: 0,
             reordering: Rtt::REORDERING,
         }
@@ -61,7 +63,8 @@ impl Rtt {
 
     /// Takes what the peer has measured.
     pub(crate) fn take_hint(&mut self, hint: u8) {
-        if hint > 0 {
+        if hint != self.hinted && hint > 0 {
+            self.hinted = hint;
             self.hint = Some((100.0 * (f64::from(hint) / 8.0).exp2()) as u64);
         }
     }

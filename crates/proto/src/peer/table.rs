@@ -79,7 +79,8 @@ impl Peers {
     }
 
     fn forget_one(&mut self, now: Instant) -> bool {
-        for _ in 0..Peers::LOOKS.max(2 * self.peers.len().min(Peers::LOOKS)) {
+        let mut used_lately = None;
+        for _ in 0..Peers::LOOKS {
             self.hand = (self.hand + 1) % self.peers.capacity().max(1);
             let Some(peer) = self.peers.get_mut(self.hand) else {
                 continue;
@@ -90,15 +91,20 @@ impl Peers {
                 continue;
             }
             if std::mem::take(&mut peer.touched) {
+                used_lately.get_or_insert(self.hand);
                 continue;
             }
-            self.by_addr.remove(&peer.addr);
-            self.last.set(None);
-            self.peers.remove(self.hand);
-            self.idle -= 1;
+            self.forget(self.hand);
             return true;
         }
-        false
+        used_lately.inspect(|slot| self.forget(*slot)).is_some()
+    }
+
+    fn forget(&mut self, slot: usize) {
+        let peer = self.peers.remove(slot);
+        self.by_addr.remove(&peer.addr);
+        self.last.set(None);
+        self.idle -= 1;
     }
 
     /// Whether there is no room for another peer, nor one that could be forgotten.

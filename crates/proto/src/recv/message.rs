@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Memory really allocated for a message at its first packet, however long it claims to be.
 const FIRST_CAPACITY: usize = 65_536;
 
+/// Bytes received of a message from which on all its memory is allocated: growing it step by step would copy it twice.
+const TRUSTED: usize = 32_768;
+
 /// Most bytes of one message that count as under way: a sender that claims to send more without grants must not keep
 /// others from being granted.
 const MOST_UNDER_WAY: u32 = 131_072;
@@ -140,7 +143,8 @@ impl Incoming {
     }
 
     fn grown(&self, capacity: usize, end: u32) -> usize {
-        (2 * capacity).max(end as usize).min(self.length as usize)
+        let trusted = self.received as usize >= TRUSTED;
+        if trusted { self.length as usize } else { (2 * capacity).max(end as usize).min(self.length as usize) }
     }
 
     /// Notes that the sender may send up to `granted`, what is new of it at a priority.
