@@ -30,17 +30,37 @@ pub struct Spread {
     pub max: u64,
 }
 
-impl Spread {
-    fn of(histogram: &Histogram<u64>) -> Option<Spread> {
-        let at = |quantile| histogram.value_at_quantile(quantile);
-        (!histogram.is_empty()).then(|| Spread {
-            count: histogram.len(),
-            min: histogram.min(),
+/// A distribution being recorded, in memory that does not grow.
+#[derive(Debug)]
+struct Recorded {
+    histogram: Histogram<u64>,
+    /// Exactly, while the histogram rounds.
+    range: Option<(u64, u64)>,
+}
+
+impl Recorded {
+    fn new() -> Recorded {
+        // The crate refuses other bounds than these: 1 to 2^62 with three significant digits take half a megabyte.
+        let histogram = Histogram::new_with_bounds(1, 1 << 62, 3).expect("three digits are permitted");
+        Recorded { histogram, range: None }
+    }
+
+    fn record(&mut self, value: u64) {
+        self.histogram.saturating_record(value);
+        self.range = Some(self.range.map_or((value, value), |(min, max)| (min.min(value), max.max(value))));
+    }
+
+    fn spread(&self) -> Option<Spread> {
+        let (min, max) = self.range?;
+        let at = |quantile| self.histogram.value_at_quantile(quantile).clamp(min, max);
+        Some(Spread {
+            count: self.histogram.len(),
+            min,
             p50: at(0.5),
             p90: at(0.9),
             p99: at(0.99),
             p999: at(0.999),
-            max: histogram.max(),
+            max,
         })
     }
 }
@@ -122,21 +142,19 @@ pub struct Summary {
 pub(crate) struct Counts {
     summary: Summary,
     times: Option<(u64, u64)>,
-    requests: Histogram<u64>,
-    responses: Histogram<u64>,
-    durations: Histogram<u64>,
+    requests: Recorded,
+    responses: Recorded,
+    durations: Recorded,
 }
 
 impl Counts {
     pub(crate) fn new() -> Counts {
-        // Three significant digits of any 64-bit number: the only bounds that the crate refuses are others.
-        let histogram = || Histogram::new(3).expect("three digits are permitted");
         Counts {
             summary: Summary::default(),
             times: None,
-            requests: histogram(),
-            responses: histogram(),
-            durations: histogram(),
+            requests: Recorded::new(),
+            responses: Recorded::new(),
+            durations: Recorded::new(),
         }
     }
 
@@ -181,13 +199,13 @@ impl Counts {
     pub(crate) fn change(&mut self, change: &Change, rpcs: &Rpcs, key: &RpcKey) {
         self.summary.seen_before_bytes += u64::from(change.seen_before);
         if let Some((is_request, length)) = change.new_message {
-            let histogram = if is_request { &mut self.requests } else { &mut self.responses };
-            histogram.saturating_record(u64::from(length));
+            let lengths = if is_request { &mut self.requests } else { &mut self.responses };
+            lengths.record(u64::from(length));
         }
         if change.completed {
             self.summary.complete += 1;
             if let Some(duration) = rpcs.get(key).and_then(|rpc| rpc.duration()) {
-                self.durations.saturating_record(duration);
+                self.durations.record(duration);
             }
         }
     }
@@ -196,9 +214,9 @@ impl Counts {
         let mut summary = self.summary;
         summary.span_ns = self.times.map(|(first, last)| last - first);
         summary.not_followed = rpcs.not_followed;
-        summary.request_bytes = Spread::of(&self.requests);
-        summary.response_bytes = Spread::of(&self.responses);
-        summary.duration_ns = Spread::of(&self.durations);
+        summary.request_bytes = self.requests.spread();
+        summary.response_bytes = self.responses.spread();
+        summary.duration_ns = self.durations.spread();
         for (key, rpc) in rpcs.in_order() {
             if !rpc.has_data() {
                 summary.control_only += 1;

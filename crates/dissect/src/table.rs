@@ -287,7 +287,8 @@ const fn ack_port(at: usize) -> Field {
 }
 
 const ACK: [Field; 11] = [
-    field("acks.count", 28, 2, Kind::Number, "How many of the acks count, besides the RPC in the header").always("lists"),
+    field("acks.count", 28, 2, Kind::Number, "How many of the acks count, besides the RPC in the header")
+        .always("lists"),
     ack_id(30),
     ack_port(38),
     ack_id(40),
