@@ -28,7 +28,7 @@ fn third_hundred() {
 /// Seeds that once showed a bug, and what it was.
 #[test]
 fn found_before() {
-    const FOUND: [(u64, &str); 8] = [
+    const FOUND: [(u64, &str); 15] = [
         (1, "two silent RPCs passed the turn to ask to each other for ever"),
         (3957, "NEED_ACK kept a client from asking for a lost response"),
         (3009, "an UNKNOWN that was late ended an RPC whose response was arriving"),
@@ -37,6 +37,13 @@ fn found_before() {
         (579, "a request longer than the server's buffer was sent again and again"),
         (17, "a full server let its clients start over again and again"),
         (986, "a request longer than the server accepts never ended"),
+        (875, "a request that was too long went back and forth with UNKNOWN as fast as the link"),
+        (91680, "a client that had been stopped had its request executed a second time"),
+        (3212, "a client counted as dead ten milliseconds after it was first asked"),
+        (66952, "a lost request waited for seconds while others' responses trickled in"),
+        (22579, "hundreds of gaps were asked for again and again though the sender had nothing more"),
+        (1861, "NEED_ACK and RESEND drove each other to flood a slow link"),
+        (36885, "requests that waited at a slow port were sent again and again behind themselves"),
     ];
     for (seed, what) in FOUND {
         if let Err(violation) = run_seed(seed, Options::default()) {

@@ -57,3 +57,22 @@ impl ResendTurn {
         self.holder
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_asks_at_a_time_and_the_others_in_their_order() {
+        let (first, second, third) = (RpcKey::new(1), RpcKey::new(2), RpcKey::new(3));
+        let mut turn = ResendTurn::default();
+        let mut queued = [false; 3];
+        assert!(turn.acquire(first, 1, &mut queued[0]));
+        assert!(!turn.acquire(second, 2, &mut queued[1]) && !turn.acquire(third, 3, &mut queued[2]));
+        assert!(!turn.acquire(second, 2, &mut queued[1]), "it waits already");
+        assert_eq!(queued, [false, true, true]);
+        assert_eq!(turn.pass(|rpc, _| rpc != second), Some(third), "the second has ended meanwhile");
+        assert!(turn.is_held_by(third) && !turn.was_used_by(third));
+        assert_eq!(turn.pass(|_, _| true), None);
+    }
+}

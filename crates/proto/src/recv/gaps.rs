@@ -134,6 +134,22 @@ mod tests {
     }
 
     #[test]
+    fn three_packets_from_beyond_make_a_gap_due() {
+        let (later, mut gaps) = (Instant::from_nanos(1_000), Gaps::default());
+        gaps.fill(10..20, later, 9, |_| {}).unwrap();
+        assert!(!gaps.pass(Instant::ZERO, 0, 3) && !gaps.pass(Instant::ZERO, 0, 3));
+        assert!(gaps.pass(Instant::ZERO, 0, 3));
+        assert_eq!(gaps.list[0].ask_at, Instant::ZERO);
+    }
+
+    #[test]
+    fn packets_of_a_higher_priority_prove_nothing() {
+        let (later, mut gaps) = (Instant::from_nanos(1_000), Gaps::default());
+        gaps.fill(10..20, later, 9, |_| {}).unwrap();
+        assert!((0..9).all(|_| !gaps.pass(Instant::ZERO, 10, 3)));
+    }
+
+    #[test]
     fn the_number_of_gaps_is_bounded() {
         let mut gaps = Gaps::default();
         for at in 1..=3 {

@@ -402,6 +402,17 @@ mod tests {
     }
 
     #[test]
+    fn retransmissions_do_not_outrank_the_message() {
+        let mut message = message(20_000, 40_000);
+        ranges(&mut message);
+        for (asked, given) in [(7, 5), (5, 5), (2, 2)] {
+            message.resend(Instant::ZERO, UnderWay::default(), (0, 1000), asked);
+            assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.priority), Some(given));
+            ranges(&mut message);
+        }
+    }
+
+    #[test]
     fn overlapping_resends_merge() {
         let mut message = message(20_000, 40_000);
         ranges(&mut message);

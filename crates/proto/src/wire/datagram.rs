@@ -28,3 +28,31 @@ fn first_packet_len(datagram: &[u8]) -> usize {
     };
     len.min(datagram.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{ACK_LEN, Data, Header, Packet};
+
+    fn emitted(packet: Packet, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = [0; ACK_LEN];
+        let len = Header::new(1, 2, 4, packet).emit(&mut bytes);
+        [&bytes[..len], payload].concat()
+    }
+
+    #[test]
+    fn control_packets_and_whole_messages_share_a_datagram() {
+        let whole = Packet::Data(Data { message_length: 5, incoming: 5, ..Data::default() });
+        let grant = Packet::Grant { offset: 9, priority: 1 };
+        let packets =
+            [emitted(grant, &[]), emitted(whole, b"short"), emitted(Packet::Busy, &[]), emitted(whole, b"final")];
+        let datagram = packets.concat();
+        let mut rest = &datagram[..];
+        for packet in &packets {
+            let (first, after) = split_datagram(rest);
+            assert_eq!(first, packet);
+            rest = after;
+        }
+        assert!(rest.is_empty());
+    }
+}

@@ -1,6 +1,7 @@
 //! One endpoint: it gets this, it sends that, and then nothing more.
 
 mod client;
+mod doubt;
 mod hostile;
 mod kernel;
 mod script;
