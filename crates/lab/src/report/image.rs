@@ -3,7 +3,7 @@
 use super::chart::{Bars, HOLLOW, incast_bars, race_legend, race_plots};
 use super::data::{Header, IncastReport, RaceReport};
 use super::plot::{HEIGHT, WIDTH, escape};
-use super::table::rate;
+use super::table::{grouped, rate};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("plot.css");
@@ -52,10 +52,10 @@ pub fn incast_image(report: &IncastReport) -> String {
         &format!("Incast: {} servers answer one client at once", report.servers),
         &format!(
             "{} bytes each over one {} link, {} rounds, beside a probe of {} bytes",
-            report.reply_bytes,
+            grouped(u64::from(report.reply_bytes)),
             rate(rack.rate),
             report.rounds,
-            report.probe_bytes
+            grouped(u64::from(report.probe_bytes))
         ),
     );
     let mut y = 92.0;

@@ -102,7 +102,7 @@ pub(super) fn race() -> RaceReport {
     }
 }
 
-/// One transport that has finished and one that has not.
+/// Two transports that have finished and one that has not.
 pub(super) fn incast() -> IncastReport {
     let quantiles = Some(Quantiles { p50: 1.0, p99: 2.0, p999: 3.0, max: 3.0 });
     let homa = IncastTransport {
@@ -117,9 +117,16 @@ pub(super) fn incast() -> IncastReport {
         port_queue_peak_bytes: 0,
         failure: None,
     };
-    let failed = IncastTransport {
+    let slow = IncastTransport {
         id: "tcp-cubic-pool".to_owned(),
         name: "TCP cubic pool".to_owned(),
+        round_ms: quantiles,
+        probe_us: Some(Quantiles { p50: 10.0, p99: 20.0, p999: 30.0, max: 30.0 }),
+        ..homa.clone()
+    };
+    let failed = IncastTransport {
+        id: "tcp-bbr-pool".to_owned(),
+        name: "TCP bbr pool".to_owned(),
         round_ms: None,
         failure: Some("round 3 was not over".to_owned()),
         ..homa.clone()
@@ -132,6 +139,6 @@ pub(super) fn incast() -> IncastReport {
         ideal_round_ms: 1000.0,
         probe_bytes: 2048,
         probe_period_ms: 20,
-        transports: vec![homa, failed],
+        transports: vec![homa, slow, failed],
     }
 }

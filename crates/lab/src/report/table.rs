@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::data::{ClassReport, IncastReport, Quantiles, RaceReport, RaceTransport};
-use super::verdict::{Figure, against, name_of, sentences};
+use super::verdict::{Figure, against, incast_sentences, name_of, sentences};
 use crate::proof::Proof;
 use std::fmt::Write;
 
@@ -225,6 +225,10 @@ pub fn incast_table(report: &IncastReport) -> String {
         })
         .collect();
     out += &columns(&header, &rows, 0);
+    out.push('\n');
+    for sentence in incast_sentences(report) {
+        let _ = writeln!(out, "{sentence}");
+    }
     for transport in &report.transports {
         if let Some(failure) = &transport.failure {
             let _ = writeln!(out, "MARKED {}: {failure}", transport.name);

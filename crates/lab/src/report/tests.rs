@@ -90,6 +90,21 @@ fn every_form_says_where_homa_helps_and_where_not_and_what_is_marked() {
     }
 }
 
+#[test]
+fn an_incast_is_judged_in_its_rounds_and_in_what_it_does_to_others() {
+    let report = sample::incast();
+    for text in [incast_table(&report), incast_page(&report)] {
+        let text = text.replace("&#39;", "'");
+        for says in [
+            "The median round takes 1.00 ms with Homa and 1.00 ms with TCP cubic pool, the best TCP in it: the same within 5 %.",
+            "The probe's P99 takes 2 µs with Homa and 20 µs with TCP cubic pool, the best TCP in it: 10.0 × lower.",
+            "round 3 was not over",
+        ] {
+            assert!(text.contains(says), "missing {says:?} in {text}");
+        }
+    }
+}
+
 /// Checks that tags are closed in order, but for those that HTML does not close.
 fn assert_balanced(text: &str) {
     let mut open = Vec::new();

@@ -3,7 +3,7 @@
 //! Which TCP is "the best" can be meant in two ways, and both are told: for each figure the configuration that is best in it, and
 //! one configuration throughout, as a user who must choose one would have.
 
-use super::data::{ClassReport, Quantiles, RaceTransport};
+use super::data::{ClassReport, IncastReport, IncastTransport, Quantiles, RaceTransport};
 use super::table::{grouped, time};
 use serde::{Deserialize, Serialize};
 
@@ -194,4 +194,27 @@ pub(super) fn sentences(verdict: &Verdict, transports: &[RaceTransport]) -> Vec<
         out.push(format!("Results are marked, and to be read with the marks: {}.", marked.join(", ")));
     }
     out
+}
+
+/// Homa against the best TCP in an incast, in sentences; none unless both have finished.
+pub(super) fn incast_sentences(report: &IncastReport) -> Vec<String> {
+    type Pick = fn(&IncastTransport) -> Option<f64>;
+    let figures: [(&str, Pick); 2] = [
+        ("The median round", |transport| Some(transport.round_ms?.p50 * 1000.0)),
+        ("The probe's P99", |transport| Some(transport.probe_us?.p99)),
+    ];
+    let sentence = |(what, pick): (&str, Pick)| {
+        let finished = report.transports.iter().filter(|transport| transport.failure.is_none());
+        let homa = pick(finished.clone().find(|transport| transport.id == "homa")?)?;
+        let tcp = finished.filter(|transport| transport.id.starts_with("tcp"));
+        let (name, tcp) =
+            tcp.filter_map(|transport| Some((&transport.name, pick(transport)?))).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let compared = against(homa, tcp);
+        Some(format!(
+            "{what} takes {} with Homa and {} with {name}, the best TCP in it: {compared}.",
+            time(homa),
+            time(tcp)
+        ))
+    };
+    figures.into_iter().filter_map(sentence).collect()
 }

@@ -3,6 +3,7 @@ use crate::report::chart::{Bars, incast_bars};
 use crate::report::data::IncastReport;
 use crate::report::plot::escape;
 use crate::report::table::{grouped, rate, time};
+use crate::report::verdict::incast_sentences;
 use std::fmt::Write;
 
 /// The page of an incast.
@@ -21,6 +22,11 @@ pub fn incast_page(report: &IncastReport) -> String {
         report.probe_period_ms,
         rack.buffer / 1000
     );
+    body += "<ul class=\"verdict\">";
+    for sentence in incast_sentences(report) {
+        let _ = write!(body, "<li>{}</li>", escape(&sentence));
+    }
+    body += "</ul>";
     let marks = report.transports.iter().filter_map(|t| Some((t.name.as_str(), t.failure.clone()?)));
     warnings(&mut body, &report.header, marks);
     if !report.transports.is_empty() {
