@@ -41,3 +41,38 @@ fn rpc_id(text: &str) -> Result<u64, String> {
     };
     number.map_err(|_| "an RPC id is a number up to 2^64 - 1, decimal or hexadecimal with 0x".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, Parser};
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: DissectArgs,
+    }
+
+    fn parse(line: &str) -> Result<DissectArgs, String> {
+        let words = std::iter::once("dissect").chain(line.split_whitespace());
+        Command::try_parse_from(words).map(|command| command.args).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Command::command().debug_assert();
+        let args = parse("a.pcap --rpc 0x1f --json --port 4000 --port 5000").expect("understood");
+        assert_eq!((args.rpc, args.json, args.port), (Some(31), true, vec![4000, 5000]));
+        assert!(parse("--lua").expect("no file needed").lua);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in
+            ["", "a.pcap --lua", "a.pcap --rpc x", "a.pcap --rpc 2 --summary", "a.pcap --port 0", "--lua --json"]
+        {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        assert!(parse("a.pcap --rpc 2x").expect_err("no id").contains("an RPC id is a number up to 2^64 - 1"));
+    }
+}

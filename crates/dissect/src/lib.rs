@@ -1,6 +1,6 @@
 //! Captures of Homa, read: what `homarus dissect` runs.
 //!
-//! [`run`] is the command. Its parts are of use alone: [`Capture`] reads pcap and pcapng as a stream, [`decode`] finds
+//! [`run`] is the command. Its parts are of use alone: [`Capture`] reads pcap and pcapng as a stream, [`decode()`] finds
 //! Homa in a frame, on IP protocol 146 or inside UDP, and [`Rpcs`] follows RPCs. All fields stand in one [`table`], from
 //! which the text, the JSON and the [dissector for Wireshark](dissector) are made; how a packet is read is
 //! `homarus-proto`'s business.

@@ -25,7 +25,7 @@ impl Made {
     fn make_rpc(&mut self) {
         let id = self.next_id;
         self.next_id += 2;
-        let ends_well = id % 20 != 0;
+        let ends_well = !id.is_multiple_of(20);
         let mut records = Vec::new();
         for sender in if ends_well { vec![id, id | 1] } else { vec![id] } {
             for start in (0..20_000u32).step_by(1424) {

@@ -99,7 +99,7 @@ impl PcapNg {
     }
 
     fn check_length<R: Read>(&self, source: &Source<R>, at: u64, length: u32, least: u32) -> Result<(), ReadError> {
-        if length < least || length % 4 != 0 {
+        if length < least || !length.is_multiple_of(4) {
             let expected = format!("a block length of at least {least}, a multiple of 4");
             return Err(source.wrong(at, &self.place(), &expected, &length.to_string()));
         }

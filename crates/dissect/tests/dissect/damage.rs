@@ -1,8 +1,6 @@
 //! Files that are damaged, cut off or made to hurt.
 
-use crate::common::{
-    CAPTURES, Order, Record, block, capture, enhanced, ethernet, interface, ipv4, pcap, record, section, udp,
-};
+use crate::common::{Order, Record, block, capture, enhanced, ethernet, interface, ipv4, pcap, record, section, udp};
 use crate::{args, made, output};
 use homarus_dissect::{DissectArgs, DissectError, MAX_RECORD};
 use proptest::prelude::*;

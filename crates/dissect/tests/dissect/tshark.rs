@@ -213,3 +213,20 @@ fn what_is_no_packet_is_marked_in_tshark() {
     assert_eq!(text, "1\n2\n3\n");
     assert_eq!(tshark(&script, &path, &["-Y", "_ws.lua.error"]).as_deref(), Some(""));
 }
+
+#[test]
+fn a_port_can_be_decoded_as_homa_in_tshark() {
+    let folder = Folder::new("port");
+    let script = folder.write("homa.lua", homarus_dissect::dissector().as_bytes());
+    let mut odd = made::data(2, 9, 0, &[0; 9]);
+    odd[13] = 0x77;
+    let records = [record(0, ethernet(0x800, &[], &ipv4(17, &[], &udp(40_000, 4000, &odd))))];
+    let path = folder.write("port.pcap", &pcap(false, true, 1, &records));
+    let fields = ["-T", "fields", "-e", "homa.flags"];
+    let Some(by_contents) = tshark(&script, &path, &fields) else {
+        return;
+    };
+    assert_eq!(by_contents, "\n", "not plausible");
+    let by_port = [&fields[..], &["-d", "udp.port==4000,homa_udp"]].concat();
+    assert_eq!(tshark(&script, &path, &by_port).as_deref(), Some("0x77\n"));
+}
