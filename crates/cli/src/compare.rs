@@ -31,7 +31,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, default_value = "0.8", value_parser = share, conflicts_with = "incast")]
     load: f64,
     /// Seconds for which messages count, for each transport
-    #[arg(long, default_value_t = 20.0, conflicts_with = "incast")]
+    #[arg(long, default_value_t = 16.0, conflicts_with = "incast")]
     seconds: f64,
     /// Turns that each transport takes, in alternation with the others; they share the seconds
     #[arg(long, default_value_t = 1, conflicts_with = "incast")]

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p homarus-lab --example ideal -- [SECONDS [FIRST_SEED [SEEDS]]]
 //!
-//! The defaults are 20 s and seed 1, as those of `homarus compare`; rack, workload and load are its defaults too. With several seeds the
+//! The defaults are 16 s and seed 1, as those of `homarus compare`; rack, workload and load are its defaults too. With several seeds the
 //! quantiles of each are printed.
 
 use anyhow::{Context, Result, ensure};
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
             rack: RackShape { hosts: 8, rate: 50_000_000, priorities: 8, buffer: 300_000 },
             workload: Workload::resolve("linux_w4")?,
             load: 0.8,
-            seconds: number(0, 20.0),
+            seconds: number(0, 16.0),
             turns: 1,
             seed,
             transports: Transport::field(&["cubic"]),
