@@ -2,7 +2,7 @@
 
 use crate::net::sum::{Checksum, judge};
 use crate::net::{HOMA, ICMP, ICMPV6, Icmp, Ip, IpError, UDP, Udp};
-use crate::split::{self, SEGMENT_AT, is_plausible};
+use crate::split::{self, SEGMENT_AT, SUPER_LEN, is_plausible};
 use crate::{Frame, table};
 use homarus_proto::wire::{ACK_LEN, COMMON_LEN, DATA_LEN, Header, Packet, PacketType};
 use std::fmt;
@@ -49,6 +49,8 @@ pub struct Seen {
     pub payload: u32,
     /// What the checksum field holds.
     pub checksum: Checksum,
+    /// Whether it was captured as part of a longer send, which a device was still to cut.
+    pub uncut: bool,
     /// What is odd about the packet, in words.
     pub notes: Vec<String>,
 }
@@ -191,16 +193,22 @@ fn on_ip(ip: &Ip<'_>) -> Vec<Item> {
         };
         return vec![one(ip, None, packet, ip.wire_len, checksum, Vec::new())];
     };
-    let count = segments.len();
-    let piece = |(index, segment): (usize, &split::Segment)| {
+    let piece = |segment: &split::Segment| {
         let mut bytes = packet[..SEGMENT_AT].to_vec();
-        bytes.extend_from_slice(
-            packet.get(segment.at..).map_or(&[], |rest| &rest[..rest.len().min(4 + segment.payload)]),
-        );
-        let note = format!("segment {} of {count}, captured before they were cut", index + 1);
-        one(ip, None, &bytes, DATA_LEN + segment.payload, |_| Checksum::Unchecked, vec![note])
+        let rest = packet.get(segment.at..).unwrap_or(&[]);
+        bytes.extend_from_slice(&rest[..rest.len().min(4 + segment.payload)]);
+        let item = one(ip, None, &bytes, DATA_LEN + segment.payload, |_| Checksum::Unchecked, Vec::new());
+        uncut(item, true)
     };
-    segments.iter().enumerate().map(piece).collect()
+    segments.iter().map(piece).collect()
+}
+
+/// Marks a packet as part of a longer send.
+fn uncut(item: Item, is_part: bool) -> Item {
+    match item {
+        Item::Packet(seen) => Item::Packet(Box::new(Seen { uncut: is_part, ..*seen })),
+        other => other,
+    }
 }
 
 fn judge_captured(ip: &Ip<'_>, field: u16) -> Checksum {
@@ -230,10 +238,11 @@ fn in_udp(ip: &Ip<'_>, udp: &Udp<'_>) -> Vec<Item> {
             if udp.checksum == Checksum::Wrong && !piece.cut_later {
                 notes.push("UDP checksum wrong".to_owned());
             }
-            if piece.cut_later {
-                notes.push("captured before the datagrams were cut".to_owned());
+            if piece.bytes.len() < piece.wire_len && piece.wire_len > SUPER_LEN {
+                notes.push("may be several packets, whose headers were not captured".to_owned());
             }
-            one(ip, Some([udp.source, udp.dest]), piece.bytes, piece.wire_len, checksum, notes)
+            let ports = Some([udp.source, udp.dest]);
+            uncut(one(ip, ports, piece.bytes, piece.wire_len, checksum, notes), piece.cut_later)
         })
         .collect()
 }
@@ -282,6 +291,7 @@ fn one(
         header,
         raw,
         payload: if kind == PacketType::Data { payload } else { 0 },
+        uncut: false,
         notes: Vec::new(),
     };
     if cut {

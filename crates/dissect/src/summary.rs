@@ -97,6 +97,8 @@ pub struct Summary {
     pub packets: BTreeMap<&'static str, u64>,
     /// Packets about which there is something odd.
     pub with_notes: u64,
+    /// Packets captured as parts of longer sends.
+    pub uncut: u64,
     /// Homa's bytes that made no packet.
     pub malformed: u64,
     /// Pieces of IP packets of Homa.
@@ -186,6 +188,7 @@ impl Counts {
         let summary = &mut self.summary;
         *summary.packets.entry(crate::table::type_name(seen.kind())).or_default() += 1;
         summary.with_notes += u64::from(!seen.notes.is_empty());
+        summary.uncut += u64::from(seen.uncut);
         if let Packet::Data(data) = &seen.header.packet {
             summary.payload_bytes += u64::from(seen.payload);
             if data.retransmit != 0 {

@@ -96,6 +96,7 @@ struct Packet {
     payload: u32,
     priority: u8,
     checksum: &'static str,
+    uncut: bool,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<Standing>,
@@ -155,6 +156,7 @@ impl Json<'_> {
             payload: seen.payload,
             priority: seen.priority,
             checksum: seen.checksum.name(),
+            uncut: seen.uncut,
             notes: seen.notes.clone(),
             standing: rpc.filter(|(key, _)| key.id == seen.header.client_id()).zip(message).map(
                 |((_, rpc), message)| Standing::of(if message == "request" { &rpc.request } else { &rpc.response }),

@@ -27,8 +27,10 @@ pub(super) fn words(seen: &Seen) -> String {
         }
     }
     text += &format!(", prio {}", seen.priority);
-    if !seen.notes.is_empty() {
-        text += &format!(" [{}]", seen.notes.join("; "));
+    let uncut = seen.uncut.then_some("captured before a device cut it");
+    let notes: Vec<&str> = uncut.into_iter().chain(seen.notes.iter().map(String::as_str)).collect();
+    if !notes.is_empty() {
+        text += &format!(" [{}]", notes.join("; "));
     }
     text
 }

@@ -61,6 +61,7 @@ impl Report for Text<'_> {
         writeln!(self.out, "Homa packets     {} ({})", summary.homa_packets(), types.join(", "))?;
         for (count, what) in [
             (summary.with_notes, "packets with something odd (list the packets to see what)"),
+            (summary.uncut, "packets captured before a device cut them off longer sends"),
             (summary.malformed, "malformed packets"),
             (summary.fragments, "IP fragments of Homa, not put together"),
             (summary.icmp, "ICMP messages about Homa packets"),

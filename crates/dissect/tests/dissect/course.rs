@@ -87,9 +87,16 @@ fn summaries_count_every_packet() {
         let icmp = matches!(&name[..2], "15" | "23") as u64;
         assert_eq!(summary["icmp"], icmp, "{name}");
         assert_eq!(summary["frames"].as_u64(), Some(counted + icmp), "{name}");
-        for zero in
-            ["with_notes", "malformed", "fragments", "other_frames", "unknown_link", "broken_ip", "not_followed"]
-        {
+        for zero in [
+            "with_notes",
+            "uncut",
+            "malformed",
+            "fragments",
+            "other_frames",
+            "unknown_link",
+            "broken_ip",
+            "not_followed",
+        ] {
             assert_eq!(summary[zero], 0, "{name}: {zero}");
         }
     }
