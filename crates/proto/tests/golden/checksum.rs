@@ -15,7 +15,7 @@ pub(crate) enum Checksum {
 
 impl Captured {
     /// Whether a program with a raw socket made it, not the kernel module.
-    pub(crate) fn from_raw_peer(&self) -> bool {
+    pub(crate) fn is_from_raw_peer(&self) -> bool {
         self.ends[0] == u32::from_be_bytes([10, 77, 0, 1])
     }
 

@@ -73,7 +73,7 @@ fn parse_then_emit_gives_the_same_bytes() {
 #[test]
 fn fixed_fields_are_those_of_the_kernel() {
     each_packet(|name, number, captured| {
-        if captured.from_raw_peer() {
+        if captured.is_from_raw_peer() {
             return;
         }
         let parsed = Header::parse(&captured.homa).expect("parsed by the other test");
@@ -95,7 +95,7 @@ fn checksums_follow_the_rule() {
     each_packet(|name, number, captured| {
         let found = captured.checksum();
         let expected = match &name[..2] {
-            "20" | "21" | "22" | "23" if captured.from_raw_peer() => Checksum::Zero,
+            "20" | "21" | "22" | "23" if captured.is_from_raw_peer() => Checksum::Zero,
             "20" | "21" | "22" | "23" => Checksum::Partial,
             "17" if captured.homa[11] == PacketType::Data as u8 => Checksum::Stale,
             _ => Checksum::Complete,

@@ -28,7 +28,7 @@ fn who_was_stopped_does_not_start_over() {
     let mut script = Script::new(linux_like());
     let id = script.calls(contents(100));
     script.sends_all();
-    script.now = script.now + Config::default().dead_after;
+    script.now += Config::default().dead_after;
     let asked = script.waits(Duration::from_millis(1));
     assert!(!asked.is_empty(), "it asks before it gives up");
     script.gets(id | 1, Packet::Unknown).expect("taken");

@@ -61,7 +61,7 @@ pub(crate) fn linux_like() -> Config {
 
 /// Contents by which a wrong place would be noticed.
 pub(crate) fn contents(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at * 31 >> 3) as u8 ^ at as u8).collect()
+    (0..len).map(|at| ((at * 31) >> 3) as u8 ^ at as u8).collect()
 }
 
 impl Script {

@@ -79,7 +79,7 @@ impl Case {
         let len = header.emit(&mut bytes);
         let payload = payload_len(tape, &header);
         // Discards are expected: only the consequences count.
-        let _ = if tape.u8() % 4 == 0 {
+        let _ = if tape.u8().is_multiple_of(4) {
             self.endpoint.handle_phantom(self.now, from, &bytes[..len], payload)
         } else {
             let packet = [&bytes[..len], &vec![0x5a; payload]].concat();
@@ -117,7 +117,7 @@ impl Case {
     }
 
     fn ack(&self, tape: &mut Tape<'_>) -> Ack {
-        let client_id = if tape.u8() % 2 == 0 { 0 } else { self.id(tape) };
+        let client_id = if tape.u8().is_multiple_of(2) { 0 } else { self.id(tape) };
         Ack { client_id, server_port: tape.pick(&[4_000, 0]) }
     }
 
@@ -152,7 +152,7 @@ impl Case {
 
     fn call(&mut self, tape: &mut Tape<'_>) {
         let message = message(tape);
-        let deadline = (tape.u8() % 4 == 0).then(|| Duration::from_micros(tape.u16().into()));
+        let deadline = tape.u8().is_multiple_of(4).then(|| Duration::from_micros(tape.u16().into()));
         let to = peer(tape);
         if let Ok(id) = self.endpoint.send_request(self.now, to, message, CallOptions { deadline }) {
             assert!(self.open.insert(id), "an id is used once");
@@ -194,7 +194,7 @@ impl Case {
     }
 
     fn close(&mut self, tape: &mut Tape<'_>) {
-        if tape.u8() % 8 == 0 {
+        if tape.u8().is_multiple_of(8) {
             self.endpoint.close(self.now);
         }
     }
@@ -296,7 +296,7 @@ fn number(tape: &mut Tape<'_>) -> u32 {
 
 fn message(tape: &mut Tape<'_>) -> Payload {
     let len = (number(tape) as usize).min(300_000);
-    if tape.u8() % 2 == 0 { Payload::Phantom(len) } else { vec![0x3c; len].into() }
+    if tape.u8().is_multiple_of(2) { Payload::Phantom(len) } else { vec![0x3c; len].into() }
 }
 
 /// The payload that the header promises, or any other.

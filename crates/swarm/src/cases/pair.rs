@@ -23,7 +23,7 @@ pub fn pair(bytes: &[u8]) {
                 calls += 1;
                 duel.call(exchange(&mut tape));
             }
-            12 => duel.set_answers(tape.u8() % 2 == 0),
+            12 => duel.set_answers(tape.u8().is_multiple_of(2)),
             13 => duel.answer(tape.below(8)),
             14 => duel.reject(tape.below(8)),
             15 => duel.cancel(tape.below(8)),
@@ -56,5 +56,5 @@ fn exchange(tape: &mut Tape<'_>) -> Exchange {
 
 fn message(tape: &mut Tape<'_>) -> Message {
     let len = tape.pick(&[100, 0, 1, 1_416, 1_417, 3_000, 4_000, 9_000]);
-    if tape.u8() % 4 == 0 { Message::Phantom(len) } else { Message::real(u64::from(len), len as usize) }
+    if tape.u8().is_multiple_of(4) { Message::Phantom(len) } else { Message::real(u64::from(len), len as usize) }
 }

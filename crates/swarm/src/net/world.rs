@@ -494,7 +494,7 @@ impl World {
         }
         let state = &mut self.hosts[host];
         state.turns += 1;
-        if state.turns.is_power_of_two() || state.turns % TURNS_BETWEEN_CHECKS == 0 {
+        if state.turns.is_power_of_two() || state.turns.is_multiple_of(TURNS_BETWEEN_CHECKS) {
             state.endpoint.check_invariants();
         }
         bounds::check(host, &state.config, &state.endpoint.view());

@@ -70,17 +70,17 @@ impl Sky {
         if self.dark.contains(&packet.to()) || self.dark.contains(&packet.from) {
             return Fate::Drop;
         }
-        if self.repeats_requests {
-            if let Some(again) = forge::under_another_id(packet) {
-                self.repeats_requests = false;
-                return Fate::With(Box::new(again));
-            }
+        if self.repeats_requests
+            && let Some(again) = forge::under_another_id(packet)
+        {
+            self.repeats_requests = false;
+            return Fate::With(Box::new(again));
         }
         let weather = self.weather;
-        if !weather.is_honest() {
-            if let Some(fate) = self.hostile(packet) {
-                return fate;
-            }
+        if !weather.is_honest()
+            && let Some(fate) = self.hostile(packet)
+        {
+            return fate;
         }
         if self.dice.chance(weather.loss) {
             Fate::Drop

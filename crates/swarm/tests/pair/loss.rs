@@ -194,7 +194,7 @@ fn duplicates_and_late_packets() {
         let late = Duration::from_micros(if count % 10 == 0 { 5_000 } else { 50 });
         if count % 2 == 0 { Fate::Twice(late) } else { Fate::Late(late) }
     }));
-    let message: Vec<u8> = (0..100_000u32).map(|number| (number * 7 >> 3) as u8).collect();
+    let message: Vec<u8> = (0..100_000u32).map(|number| ((number * 7) >> 3) as u8).collect();
     for _ in 0..20 {
         stage.call_with(0, 1, message.clone().into());
     }
