@@ -39,6 +39,9 @@ impl Rtt {
     /// After this time without a sample as short, a longer round trip is believed.
     const INTERVAL: Duration = Duration::from_secs(5);
 
+    /// Nanoseconds; what took longer was not the network but a clock that jumped.
+    const LONGEST: u64 = 60_000_000_000;
+
     /// As in RFC 9002 §6.1.1.
     const REORDERING: u32 = 3;
     const MAX_REORDERING: u32 = 256;
@@ -71,11 +74,11 @@ impl Rtt {
 
     /// Notes that something came as it was sent at first, after it had been waited for so long that it was asked for.
     pub(crate) fn was_late(&mut self, by: Duration) {
-        self.late = self.late.max(2 * by.as_nanos() as u64);
+        self.late = self.late.max(2 * u64::try_from(by.as_nanos()).unwrap_or(u64::MAX).min(Rtt::LONGEST));
     }
 
     pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant) {
-        let rtt = now.as_nanos().saturating_sub(sent_at.as_nanos()).max(100);
+        let rtt = now.as_nanos().saturating_sub(sent_at.as_nanos()).clamp(100, Rtt::LONGEST);
         if now.saturating_since(self.interval_began) >= Rtt::INTERVAL {
             self.shortest = [u64::MAX, self.shortest[0]];
             self.interval_began = now;
@@ -142,6 +145,17 @@ mod tests {
             assert!((0.95..1.05).contains(&hinted), "{micros} µs: {hinted}");
         }
         assert_eq!(Rtt::default().to_hint(), 0);
+    }
+
+    #[test]
+    fn the_longest_times_do_no_harm() {
+        let (config, mut rtt) = (Config::default(), Rtt::default());
+        for _ in 0..3 {
+            rtt.sample(Instant::FAR_FUTURE, Instant::ZERO);
+            rtt.was_late(Duration::MAX);
+            assert!(rtt.timeout(&config) <= config.dead_after);
+            assert!(rtt.to_hint() > 0);
+        }
     }
 
     #[test]
