@@ -4,6 +4,7 @@ use crate::compare::CompareArgs;
 use crate::serve::ServeArgs;
 use crate::trial::TrialArgs;
 use clap::{Parser, Subcommand};
+use homarus_dissect::DissectArgs;
 
 /// Request/response messages with low tail latency over ordinary UDP: the Homa transport in user space
 #[derive(Debug, Parser)]
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     Call(CallArgs),
     Bench(BenchArgs),
+    Dissect(DissectArgs),
     /// One end of a trial of `homarus bench`
     #[command(hide = true)]
     BenchTrial(TrialArgs),

@@ -13,6 +13,7 @@ pub mod trial;
 
 use args::{Cli, Command};
 use clap::Parser;
+use std::io;
 use std::panic;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
@@ -38,6 +39,7 @@ fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Dissect(args) => Ok(homarus_dissect::run(args, &mut io::stdout(), &mut io::stderr())?.into()),
         Command::BenchTrial(args) => trial::run(args, trial::OWN_TRANSPORTS).map(|()| ExitCode::SUCCESS),
     }
 }

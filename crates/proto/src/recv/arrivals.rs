@@ -10,17 +10,20 @@ pub(crate) struct Arrivals {
     /// When the present chunk began, and what has come of it.
     began: Option<Instant>,
     bytes: u64,
-    /// The chunk before, if nothing lies between: bytes and nanoseconds.
-    previous: Option<(u64, u64)>,
+    /// The chunks before, if nothing lies between: bytes and nanoseconds.
+    previous: [(u64, u64); Arrivals::CHUNKS - 1],
+    /// Chunks since the last rest.
+    chunks: usize,
     /// Fastest in the current and in the previous interval, bytes per nanosecond.
     fastest: [f64; 2],
     interval_began: Instant,
 }
 
 impl Arrivals {
-    /// Bytes of a chunk. A sample spans two, so that what a pause of this process piles up in the second is made good
-    /// by the first.
+    /// Bytes of a chunk.
     const CHUNK: u64 = 65_536;
+    /// Chunks of a sample: more than may be under way, for what a pause of this process has piled up comes at once.
+    const CHUNKS: usize = 8;
     /// After this time without a sample as fast, a slower link is believed.
     const INTERVAL: Duration = Duration::from_secs(5);
 
@@ -35,10 +38,13 @@ impl Arrivals {
         if self.bytes < Arrivals::CHUNK || elapsed == 0 {
             return;
         }
-        if let Some((bytes, nanos)) = self.previous {
-            self.sample(now, (self.bytes + bytes) as f64 / (elapsed + nanos) as f64);
+        if self.chunks + 1 >= Arrivals::CHUNKS {
+            let (bytes, nanos) =
+                self.previous.iter().fold((self.bytes, elapsed), |sum, chunk| (sum.0 + chunk.0, sum.1 + chunk.1));
+            self.sample(now, bytes as f64 / nanos as f64);
         }
-        self.previous = Some((self.bytes, elapsed));
+        self.previous[self.chunks % (Arrivals::CHUNKS - 1)] = (self.bytes, elapsed);
+        self.chunks += 1;
         self.began = Some(now);
         self.bytes = 0;
     }
@@ -47,7 +53,7 @@ impl Arrivals {
     pub(crate) fn rest(&mut self) {
         self.began = None;
         self.bytes = 0;
-        self.previous = None;
+        self.chunks = 0;
     }
 
     /// Rate of the link, bytes per nanosecond, once it was seen full.
@@ -91,11 +97,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_of_this_process_makes_no_fast_link() {
+        let mut arrivals = Arrivals::default();
+        let now = receive(&mut arrivals, 0, 1_000, 250_000, 1);
+        let now = receive(&mut arrivals, now, 130, 250_000, 130);
+        receive(&mut arrivals, now, 1_000, 250_000, 1);
+        let found = arrivals.rate().expect("a rate") * 250_000.0 / f64::from(PACKET);
+        assert!((0.95..1.7).contains(&found), "{found} of the rate");
+    }
+
+    #[test]
     fn time_with_nothing_under_way_does_not_count() {
         let mut arrivals = Arrivals::default();
         let mut now = 0;
         for _ in 0..10 {
-            now = receive(&mut arrivals, now, 200, 1_000, 1) + 1_000_000_000;
+            now = receive(&mut arrivals, now, 600, 1_000, 1) + 1_000_000_000;
             arrivals.rest();
         }
         let found = arrivals.rate().expect("a rate") * 1_000.0 / f64::from(PACKET);
