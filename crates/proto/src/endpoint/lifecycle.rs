@@ -46,6 +46,7 @@ impl Endpoint {
             unknowns: 0,
             incast: false,
             waits_for_turn: false,
+            asks_along: false,
             lasts: false,
             timer: None,
             send_rank: None,
@@ -265,8 +266,15 @@ impl Endpoint {
             }
             _ => false,
         });
-        if let Some(next) = next {
-            self.arm_at(next, now);
+        let Some(next) = next else { return };
+        self.arm_at(next, now);
+        let companions: Vec<_> = self.peers[peer].resend_turn.companions().collect();
+        for (key, born) in companions {
+            if let Some(rpc) = self.rpcs.get_mut(key).filter(|rpc| rpc.born == born) {
+                rpc.waits_for_turn = false;
+                rpc.asks_along = true;
+                self.arm_at(key, now);
+            }
         }
     }
 

@@ -204,10 +204,12 @@ impl Endpoint {
         let (peer, born) = (self.rpcs[key].peer, self.rpcs[key].born);
         if silent && self.peers[peer].resend_turn.was_used_by(key) {
             // The last question got no answer; others may have better luck.
+            self.peers[peer].resend_turn.note_outcome(false);
             self.pass_resend_turn(now, peer);
         }
-        let queued = &mut self.rpcs[key].waits_for_turn;
-        if !self.peers[peer].resend_turn.acquire(key, born, queued) {
+        let rpc = &mut self.rpcs[key];
+        let along = std::mem::take(&mut rpc.asks_along);
+        if !along && !self.peers[peer].resend_turn.acquire(key, born, &mut rpc.waits_for_turn) {
             return;
         }
         self.note_question(now, key, silent);

@@ -75,6 +75,8 @@ pub(crate) struct Rpc {
     pub(crate) incast: bool,
     /// Waits for its turn to ask the peer for retransmission.
     pub(crate) waits_for_turn: bool,
+    /// May ask once although another RPC has the turn.
+    pub(crate) asks_along: bool,
     /// Whether it has lasted until a timer expired.
     pub(crate) lasts: bool,
     /// The timer that counts.

@@ -120,6 +120,7 @@ impl Endpoint {
     fn resend_answered(&mut self, now: Instant, key: RpcKey) {
         let peer = self.rpcs[key].peer;
         if self.peers[peer].resend_turn.is_held_by(key) {
+            self.peers[peer].resend_turn.note_outcome(true);
             self.pass_resend_turn(now, peer);
         }
     }
