@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use homarus::{CallOptions, Client, Error, blocking};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What all workers of a run share.
@@ -16,9 +17,11 @@ pub(super) struct Caller {
     stopped: AtomicBool,
     keep_going: bool,
     options: CallOptions,
+    /// One for all: a histogram for each of 100,000 callers would take gigabytes.
+    tally: Mutex<Tally>,
 }
 
-/// What a worker, or all of them, did.
+/// What came of the calls.
 pub(super) struct Tally {
     /// Round trips of answered calls, ns.
     pub(super) nanos: Histogram<u64>,
@@ -36,16 +39,6 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
-    /// Takes over what another worker did.
-    pub(super) fn add(&mut self, other: Tally) {
-        self.nanos.add(&other.nanos).expect("all histograms have the same bounds");
-        for (why, count) in other.failures {
-            *self.failures.entry(why).or_default() += count;
-        }
-    }
-}
-
 impl Caller {
     pub(super) fn new(size: u32, calls: u64, keep_going: bool, options: CallOptions) -> Caller {
         Caller {
@@ -56,7 +49,13 @@ impl Caller {
             stopped: AtomicBool::new(false),
             keep_going,
             options,
+            tally: Mutex::default(),
         }
+    }
+
+    /// What has come of the calls so far.
+    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls that have ended.
@@ -70,25 +69,21 @@ impl Caller {
     }
 
     /// Calls through the async API until all calls are made.
-    pub(super) async fn call_async(&self, client: &Client) -> Tally {
-        let mut tally = Tally::default();
+    pub(super) async fn call_async(&self, client: &Client) {
         while let Some(request) = self.next_request() {
             let sent = Instant::now();
             let answer = client.call_with(&request, self.options).await;
-            self.record(&mut tally, sent, &request, answer);
+            self.record(sent, &request, answer);
         }
-        tally
     }
 
     /// Calls through the blocking API until all calls are made.
-    pub(super) fn call_blocking(&self, client: &blocking::Client) -> Tally {
-        let mut tally = Tally::default();
+    pub(super) fn call_blocking(&self, client: &blocking::Client) {
         while let Some(request) = self.next_request() {
             let sent = Instant::now();
             let answer = client.call_with(&request, self.options);
-            self.record(&mut tally, sent, &request, answer);
+            self.record(sent, &request, answer);
         }
-        tally
     }
 
     /// Contents that differ from those of other requests, as far as their length allows.
@@ -107,7 +102,7 @@ impl Caller {
         Some(contents.into())
     }
 
-    fn record(&self, tally: &mut Tally, sent: Instant, request: &Bytes, answer: Result<Bytes, Error>) {
+    fn record(&self, sent: Instant, request: &Bytes, answer: Result<Bytes, Error>) {
         let time = sent.elapsed();
         let failure = match answer {
             // The user has interrupted: the call did not fail.
@@ -120,13 +115,13 @@ impl Caller {
                 answer.len()
             ),
             Ok(_) => {
-                tally.nanos.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+                self.tally().nanos.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
                 self.done.fetch_add(1, Ordering::Relaxed);
                 return;
             }
         };
         self.done.fetch_add(1, Ordering::Relaxed);
-        *tally.failures.entry(failure).or_default() += 1;
+        *self.tally().failures.entry(failure).or_default() += 1;
         if !self.keep_going {
             self.stop();
         }
@@ -159,10 +154,9 @@ mod tests {
     fn the_first_failure_stops_unless_told_to_go_on() {
         for (keep_going, more) in [(false, false), (true, true)] {
             let caller = caller(10, 5, keep_going);
-            let mut tally = Tally::default();
             let request = caller.next_request().unwrap();
-            caller.record(&mut tally, Instant::now(), &request, Err(Error::Closed));
-            assert_eq!(tally.failures.len(), 1);
+            caller.record(Instant::now(), &request, Err(Error::Closed));
+            assert_eq!(caller.tally().failures.len(), 1);
             assert_eq!(caller.next_request().is_some(), more);
         }
     }
@@ -170,11 +164,11 @@ mod tests {
     #[test]
     fn other_contents_are_a_failure() {
         let caller = caller(10, 5, true);
-        let mut tally = Tally::default();
         let request = caller.next_request().unwrap();
-        caller.record(&mut tally, Instant::now(), &request, Ok(Bytes::from_static(b"something else")));
-        caller.record(&mut tally, Instant::now(), &request, Ok(request.clone()));
-        assert_eq!(tally.nanos.len(), 1);
+        caller.record(Instant::now(), &request, Ok(Bytes::from_static(b"something else")));
+        caller.record(Instant::now(), &request, Ok(request.clone()));
+        assert_eq!(caller.tally().nanos.len(), 1);
+        let tally = caller.tally();
         let failures: Vec<_> = tally.failures.keys().collect();
         assert!(failures[0].contains("10 bytes sent, 14 came back"), "{failures:?}");
     }

@@ -5,7 +5,7 @@ mod report;
 
 use crate::{out, runtime, size};
 use anyhow::{Context, Result, bail};
-use caller::{Caller, Tally};
+use caller::Caller;
 use clap::Args;
 use homarus::blocking::{self, Spin};
 use homarus::{CallOptions, Endpoint, Stats};
@@ -106,7 +106,6 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let endpoint = Started::new(args, server, &caller, &mut workers).await?;
 
-    let mut tally = Tally::default();
     let mut interrupted = false;
     let mut interrupt = pin!(runtime::interrupt());
     let bar = progress(args.count);
@@ -115,7 +114,7 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
         tokio::select! {
             ended = workers.join_next() => match ended {
                 None => break,
-                Some(ended) => tally.add(ended.context("a caller failed")?),
+                Some(ended) => ended.context("a caller failed")?,
             },
             signal = &mut interrupt, if !interrupted => {
                 signal?;
@@ -128,6 +127,7 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
     }
     bar.finish_and_clear();
 
+    let tally = caller.tally();
     let report = Report::new(args, server, &tally, &endpoint.stats(), start.elapsed(), interrupted);
     out::print(&if args.json { report.json()? } else { report.text() })?;
     match interrupted {
@@ -148,7 +148,7 @@ impl Started {
         args: &CallArgs,
         server: SocketAddr,
         caller: &Arc<Caller>,
-        workers: &mut JoinSet<Tally>,
+        workers: &mut JoinSet<()>,
     ) -> Result<Started> {
         let any: SocketAddr = match server {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
