@@ -28,7 +28,7 @@ fn third_hundred() {
 /// Seeds that once showed a bug, and what it was.
 #[test]
 fn found_before() {
-    const FOUND: [(u64, &str); 15] = [
+    const FOUND: [(u64, &str); 17] = [
         (1, "two silent RPCs passed the turn to ask to each other for ever"),
         (3957, "NEED_ACK kept a client from asking for a lost response"),
         (3009, "an UNKNOWN that was late ended an RPC whose response was arriving"),
@@ -44,6 +44,8 @@ fn found_before() {
         (22579, "hundreds of gaps were asked for again and again though the sender had nothing more"),
         (1861, "NEED_ACK and RESEND drove each other to flood a slow link"),
         (36885, "requests that waited at a slow port were sent again and again behind themselves"),
+        (1775, "a host's first request paid for a long reply to a stranger"),
+        (285302, "a request that had arrived meanwhile kept the turn to ask"),
     ];
     for (seed, what) in FOUND {
         if let Err(violation) = run_seed(seed, Options::default()) {

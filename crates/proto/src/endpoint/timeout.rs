@@ -91,8 +91,13 @@ impl Endpoint {
         let rpc = &self.rpcs[key];
         let gap_due = rpc.incoming().and_then(|message| message.next_gap_at()).is_some_and(|at| at <= now);
         match rpc.state {
-            State::Responding(_) | State::Executing if silent => self.ask_for_ack(now, key),
-            State::Responding(_) | State::Executing => {}
+            State::Responding(_) | State::Executing => {
+                // It may have waited for the turn while its request was arriving.
+                self.resend_not_needed(now, key);
+                if silent {
+                    self.ask_for_ack(now, key);
+                }
+            }
             _ if silent || gap_due => self.ask_again(now, key, silent),
             _ => self.resend_not_needed(now, key),
         }

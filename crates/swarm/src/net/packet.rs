@@ -1,3 +1,4 @@
+use homarus_proto::wire::{Header, PacketType};
 use homarus_proto::{Payload, Transmit};
 use std::net::SocketAddr;
 
@@ -42,6 +43,12 @@ impl Packet {
         let mut bytes = Vec::with_capacity(self.transmit.len());
         self.write_to(&mut bytes);
         bytes
+    }
+
+    /// Whether it is of a kind that answers packets about RPCs which are not known.
+    pub fn needs_no_rpc(&self) -> bool {
+        let kind = Header::parse(self.transmit.header()).map(|header| header.packet.packet_type());
+        matches!(kind, Ok(PacketType::Unknown | PacketType::Busy | PacketType::Ack | PacketType::Cutoffs))
     }
 
     /// Bytes that it occupies on a link.

@@ -2,7 +2,7 @@ use super::bounds;
 use super::host::{Host, Process, host_at};
 use super::schedule::{Happening, Schedule};
 use super::{Fate, HostId, HostSpec, Judge, Observer, Packet, Sight, TraceHash, link};
-use homarus_proto::{CallOptions, Config, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError};
+use homarus_proto::{CallOptions, Config, Discard, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError};
 use homarus_proto::{RpcId, SendError, Unreachable};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -60,7 +60,8 @@ pub struct World {
     packets_sent: u64,
     packet_limit: u64,
     events: u64,
-    outside_bytes: u64,
+    strangers_bytes: u64,
+    replies_to_strangers: u64,
     scratch: Vec<u8>,
 }
 
@@ -85,7 +86,8 @@ impl World {
             packets_sent: 0,
             packet_limit: u64::MAX / EVENTS_A_PACKET - IDLE_EVENTS,
             events: 0,
-            outside_bytes: 0,
+            strangers_bytes: 0,
+            replies_to_strangers: 0,
             scratch: Vec::new(),
         }
     }
@@ -158,9 +160,10 @@ impl World {
         self.packets_sent
     }
 
-    /// Homa's bytes in packets to addresses where nobody lives.
-    pub fn outside_bytes(&self) -> u64 {
-        self.outside_bytes
+    /// Homa's bytes that endpoints took from addresses where nobody lives or about RPCs that they do not know, and those
+    /// of their replies to addresses where nobody lives which need no RPC.
+    pub fn strangers(&self) -> (u64, u64) {
+        (self.strangers_bytes, self.replies_to_strangers)
     }
 
     /// Hash of everything that has happened.
@@ -381,6 +384,11 @@ impl World {
             }
         };
         self.trace.add(result.is_ok().into());
+        // A host that is no peer, or no longer, is a stranger too.
+        let unknown = matches!(result, Err(Discard::UnknownRpc | Discard::NoRoom));
+        if unknown || self.host_at(packet.from).is_none() {
+            self.strangers_bytes += packet.transmit.len() as u64;
+        }
         self.show(|| Sight::Delivered { host, packet: &packet, result });
     }
 
@@ -454,7 +462,9 @@ impl World {
         self.trace.add_packet(self.now, &packet);
         self.show(|| Sight::Sent(&packet));
         let Some(host) = self.host_at(packet.to()) else {
-            self.outside_bytes += packet.transmit.len() as u64;
+            if packet.needs_no_rpc() {
+                self.replies_to_strangers += packet.transmit.len() as u64;
+            }
             self.show(|| Sight::Outside(&packet));
             return;
         };

@@ -44,6 +44,10 @@ impl Run<'_> {
         if self.ledger.open() > 0 {
             return violated(format!("no outcome ever came for {:?}", self.ledger.open_keys()));
         }
+        let (taken, given) = self.world.strangers();
+        if given > taken {
+            return violated(format!("{given} bytes of replies to the {taken} bytes of strangers"));
+        }
         for host in 0..self.world.host_count() {
             check_idle(host, &self.world.endpoint(host).view())?;
             self.world.endpoint(host).check_invariants();

@@ -55,6 +55,7 @@ impl Endpoint {
             Some(peer) => peer,
             None => {
                 let Some(peer) = self.peers.find_or_add(from, &self.config, now) else {
+                    self.stranger_credit.earn(crate::wire::DATA_LEN + body.len());
                     self.push_back(None, from, header.client_id(), offset);
                     return Err(Discard::NoRoom);
                 };
