@@ -45,10 +45,21 @@ impl Packet {
         bytes
     }
 
+    fn kind(&self) -> Option<PacketType> {
+        // Packets of anybody's making are all payload.
+        let header = self.transmit.header();
+        let bytes = if header.is_empty() { self.transmit.payload.as_slice() } else { header };
+        Header::parse(bytes).ok().map(|header| header.packet.packet_type())
+    }
+
+    /// Whether it is FREEZE, which is taken and has no effect.
+    pub fn is_freeze(&self) -> bool {
+        self.kind() == Some(PacketType::Freeze)
+    }
+
     /// Whether it is of a kind that answers packets about RPCs which are not known.
     pub fn needs_no_rpc(&self) -> bool {
-        let kind = Header::parse(self.transmit.header()).map(|header| header.packet.packet_type());
-        matches!(kind, Ok(PacketType::Unknown | PacketType::Busy | PacketType::Ack | PacketType::Cutoffs))
+        matches!(self.kind(), Some(PacketType::Unknown | PacketType::Busy | PacketType::Ack | PacketType::Cutoffs))
     }
 
     /// Bytes that it occupies on a link.

@@ -2,7 +2,7 @@ use super::bounds;
 use super::host::{Host, Process, host_at};
 use super::schedule::{Happening, Schedule};
 use super::{Fate, HostId, HostSpec, Judge, Observer, Packet, Sight, TraceHash, link};
-use homarus_proto::{CallOptions, Config, Discard, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError};
+use homarus_proto::{CallOptions, Config, Endpoint, Event, IncomingRpc, Instant, Payload, RpcError};
 use homarus_proto::{RpcId, SendError, Unreachable};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -160,8 +160,8 @@ impl World {
         self.packets_sent
     }
 
-    /// Homa's bytes that endpoints took from addresses where nobody lives or about RPCs that they do not know, and those
-    /// of their replies to addresses where nobody lives which need no RPC.
+    /// Homa's bytes that endpoints took from addresses where nobody lives or that were of no use to them, and those of
+    /// their replies to addresses where nobody lives which need no RPC.
     pub fn strangers(&self) -> (u64, u64) {
         (self.strangers_bytes, self.replies_to_strangers)
     }
@@ -384,9 +384,8 @@ impl World {
             }
         };
         self.trace.add(result.is_ok().into());
-        // A host that is no peer, or no longer, is a stranger too.
-        let unknown = matches!(result, Err(Discard::UnknownRpc | Discard::NoRoom));
-        if unknown || self.host_at(packet.from).is_none() {
+        // A host that is no peer, or no longer, is a stranger too, and what it sends is of no use.
+        if result.is_err() || packet.is_freeze() || self.host_at(packet.from).is_none() {
             self.strangers_bytes += packet.transmit.len() as u64;
         }
         self.show(|| Sight::Delivered { host, packet: &packet, result });

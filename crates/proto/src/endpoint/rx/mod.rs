@@ -89,8 +89,8 @@ impl Endpoint {
         let peer = self.peers.find(from);
         match peer {
             Some(peer) => self.peers[peer].heard(now, bytes.len()),
-            // Who sends a request becomes a peer; what it sent must not pay for replies to others.
-            None if header.from_client() && matches!(header.packet, Packet::Data(_)) => {}
+            // Who sends a request becomes a peer, and a response is not answered: neither may pay for replies to others.
+            None if matches!(header.packet, Packet::Data(_)) => {}
             None => self.stranger_credit.earn(bytes.len()),
         }
         match header.packet {
