@@ -1,7 +1,8 @@
 //! Drivers that carry Homa packets.
 //!
-//! All stand behind [`PacketIo`]: [`UdpIo`] for real networks, [`MemIo`] for tests without system calls, and
-//! [`FaultIo`], which makes either of them lose, repeat, delay and change packets.
+//! All stand behind [`PacketIo`]: [`UdpIo`] for real networks, [`RawIo`] for those with hosts that run the Linux Homa
+//! module, [`MemIo`] for tests without system calls, and [`FaultIo`], which makes any of them lose, repeat, delay and
+//! change packets.
 //!
 //! ```
 //! use homarus_io::{FaultConfig, FaultIo, MemHub, PacketIo, Received};
@@ -31,12 +32,16 @@
 //! # }
 //! ```
 
+mod checksum;
 mod fault;
 mod mem;
 mod packet_io;
+mod raw;
+mod socket;
 mod udp;
 
 pub use fault::{FaultConfig, FaultCounters, FaultHandle, FaultIo};
 pub use mem::{MemConfig, MemHub, MemIo};
 pub use packet_io::{PacketIo, Received};
+pub use raw::{RawConfig, RawCounters, RawIo};
 pub use udp::{UdpConfig, UdpCounters, UdpIo};

@@ -1,7 +1,7 @@
 //! Paths that change, end, or lead nowhere.
 
+use crate::common::namespace::{enter, shell};
 use crate::common::*;
-use crate::namespace::{enter, shell};
 use homarus_io::{PacketIo, UdpConfig};
 use homarus_proto::{Transmit, Unreachable};
 use std::net::SocketAddr;

@@ -7,13 +7,22 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// MTUs of the paths to hosts, as the kernel knows them.
+/// The paths to hosts, as the kernel knows them.
 #[derive(Debug)]
-pub(super) struct PathMtus {
+pub(crate) struct Paths {
     /// Address that packets leave from, if the endpoint is bound to one.
     source: Option<IpAddr>,
     max_mtu: usize,
-    known: RefCell<HashMap<IpAddr, (usize, Instant)>>,
+    known: RefCell<HashMap<IpAddr, (Path, Instant)>>,
+}
+
+/// What is known of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Bytes of IP packet that it takes.
+    pub(crate) mtu: usize,
+    /// Address that packets leave from, if there is a way.
+    pub(crate) source: Option<IpAddr>,
 }
 
 /// Most hosts remembered; at the bound all are forgotten, at the cost of some microseconds each to ask again.
@@ -26,37 +35,38 @@ const UNKNOWN: usize = 1500;
 /// Least that is believed, bytes: what every IPv4 host must accept.
 const LEAST: usize = 576;
 
-impl PathMtus {
-    pub(super) fn new(local: SocketAddr, max_mtu: usize) -> PathMtus {
+impl Paths {
+    pub(crate) fn new(local: SocketAddr, max_mtu: usize) -> Paths {
         let source = Some(local.ip()).filter(|ip| !ip.is_unspecified());
-        PathMtus { source, max_mtu, known: RefCell::default() }
+        Paths { source, max_mtu, known: RefCell::default() }
     }
 
-    /// Bytes of IP packet on the path to `peer`, which has been normalised.
-    pub(super) fn get(&self, peer: SocketAddr) -> usize {
+    /// The path to `peer`, which has been normalised.
+    pub(crate) fn get(&self, peer: SocketAddr) -> Path {
         let now = Instant::now();
         let mut known = self.known.borrow_mut();
-        if let Some((mtu, asked)) = known.get(&peer.ip())
+        if let Some((path, asked)) = known.get(&peer.ip())
             && now.duration_since(*asked) < LIFETIME
         {
-            return *mtu;
+            return *path;
         }
-        let mtu = self.ask(peer).unwrap_or(UNKNOWN).max(LEAST).min(self.max_mtu);
+        let (mtu, source) = self.ask(peer).unwrap_or((UNKNOWN, self.source));
+        let path = Path { mtu: mtu.max(LEAST).min(self.max_mtu), source };
         if known.len() >= MAX_HOSTS {
             known.clear();
         }
-        known.insert(peer.ip(), (mtu, now));
-        mtu
+        known.insert(peer.ip(), (path, now));
+        path
     }
 
     /// Asks the kernel anew, as after it has learned something.
-    pub(super) fn renew(&self, peer: SocketAddr) -> usize {
+    pub(crate) fn renew(&self, peer: SocketAddr) -> Path {
         self.known.borrow_mut().remove(&peer.ip());
         self.get(peer)
     }
 
     /// Connecting a UDP socket sends nothing: it only looks up the route.
-    fn ask(&self, peer: SocketAddr) -> io::Result<usize> {
+    fn ask(&self, peer: SocketAddr) -> io::Result<(usize, Option<IpAddr>)> {
         let probe = Socket::new(Domain::for_address(peer), Type::DGRAM.cloexec(), None)?;
         if let Some(source) = self.source.filter(|ip| ip.is_ipv4() == peer.is_ipv4()) {
             probe.bind(&SocketAddr::new(source, 0).into())?;
@@ -67,6 +77,7 @@ impl PathMtus {
         } else {
             sys::get_option(probe.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU)?
         };
-        usize::try_from(mtu).map_err(io::Error::other)
+        let source = probe.local_addr()?.as_socket().map(|source| source.ip());
+        Ok((usize::try_from(mtu).map_err(io::Error::other)?, source))
     }
 }

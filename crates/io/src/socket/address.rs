@@ -3,14 +3,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 /// A socket address as the kernel reads and writes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) union RawAddr {
+pub(crate) union RawAddr {
     v4: libc::sockaddr_in,
     v6: libc::sockaddr_in6,
 }
 
 impl RawAddr {
     /// No address: room for the kernel to write one.
-    pub(super) const EMPTY: RawAddr = RawAddr {
+    pub(crate) const EMPTY: RawAddr = RawAddr {
         v6: libc::sockaddr_in6 {
             sin6_family: 0,
             sin6_port: 0,
@@ -20,11 +20,11 @@ impl RawAddr {
         },
     };
     /// Bytes of room in it.
-    pub(super) const CAPACITY: libc::socklen_t = size_of::<RawAddr>() as libc::socklen_t;
+    pub(crate) const CAPACITY: libc::socklen_t = size_of::<RawAddr>() as libc::socklen_t;
 
     /// `addr`, which has been normalised, for a socket of family IPv4, or IPv6 if `v6`, and its length.
     /// `None` if such a socket cannot send there.
-    pub(super) fn encode(addr: SocketAddr, v6: bool) -> Option<(RawAddr, libc::socklen_t)> {
+    pub(crate) fn encode(addr: SocketAddr, v6: bool) -> Option<(RawAddr, libc::socklen_t)> {
         let addr = match (addr, v6) {
             (SocketAddr::V4(addr), false) => {
                 let raw = libc::sockaddr_in {
@@ -51,7 +51,7 @@ impl RawAddr {
     }
 
     /// The address that the kernel wrote, normalised; `None` if it wrote none.
-    pub(super) fn decode(&self, len: libc::socklen_t) -> Option<SocketAddr> {
+    pub(crate) fn decode(&self, len: libc::socklen_t) -> Option<SocketAddr> {
         if (len as usize) < size_of::<libc::sa_family_t>() {
             return None;
         }
@@ -75,7 +75,7 @@ impl RawAddr {
 
 /// One form for each peer: an IPv4 address mapped into IPv6 becomes IPv4, and the flow label, which does not
 /// identify anybody, is cleared.
-pub(super) fn normalise(addr: SocketAddr) -> SocketAddr {
+pub(crate) fn normalise(addr: SocketAddr) -> SocketAddr {
     let SocketAddr::V6(v6) = addr else {
         return addr;
     };
@@ -86,7 +86,7 @@ pub(super) fn normalise(addr: SocketAddr) -> SocketAddr {
 }
 
 /// Bytes of IP and UDP header in a datagram to `ip`.
-pub(super) fn overhead(ip: IpAddr) -> usize {
+pub(crate) fn udp_overhead(ip: IpAddr) -> usize {
     if ip.is_ipv4() { 20 + 8 } else { 40 + 8 }
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Room for the datagrams of one system call, reused.
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     /// `BATCH` times `STRIDE` bytes; the kernel maps those that are ever written.
     contents: Vec<u8>,
     addrs: Vec<RawAddr>,
@@ -34,11 +34,11 @@ struct Control {
 }
 
 /// What one reception brought.
-pub(super) struct Reception<'a> {
-    pub(super) from: SocketAddr,
-    pub(super) bytes: &'a [u8],
+pub(crate) struct Reception<'a> {
+    pub(crate) from: SocketAddr,
+    pub(crate) bytes: &'a [u8],
     /// Bytes in each datagram (the last may be shorter); all of them if there is one.
-    pub(super) segment: usize,
+    pub(crate) segment: usize,
 }
 
 /// Most receptions in one system call.
@@ -55,7 +55,7 @@ const LONG_BATCH: usize = 4;
 const LONG: usize = 1 << 14;
 
 impl Inbox {
-    pub(super) fn new() -> Inbox {
+    pub(crate) fn new() -> Inbox {
         // SAFETY: all fields are integers or pointers, for which zero is valid.
         let (control, message) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
@@ -75,7 +75,7 @@ impl Inbox {
     ///
     /// Asks for one first, and for more when calls are filled: a lone packet, whose latency counts, costs a plain
     /// recvmsg.
-    pub(super) fn receive(&mut self, fd: BorrowedFd<'_>, mut each: impl FnMut(Reception<'_>)) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>, mut each: impl FnMut(Reception<'_>)) -> io::Result<usize> {
         let want = self.want;
         self.prepare(want);
         let got = self.call(fd, want);

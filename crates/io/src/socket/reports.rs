@@ -1,6 +1,7 @@
 //! What the network and the kernel say about packets that were sent earlier: the socket's error queue.
 
 use super::address::RawAddr;
+use super::frame::Frame;
 use homarus_proto::Unreachable;
 use std::collections::VecDeque;
 use std::io;
@@ -9,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// One such message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Report {
+pub(crate) enum Report {
     /// Packets to the peer are not delivered.
     Unreachable(SocketAddr, Unreachable),
     /// Packets to the peer are too large for the path.
@@ -18,10 +19,10 @@ pub(super) enum Report {
 
 /// Reports that wait to be handed up.
 #[derive(Debug, Default)]
-pub(super) struct Reports {
+pub(crate) struct Reports {
     waiting: VecDeque<Report>,
     /// Reports that were dropped because too many waited.
-    pub(super) dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 /// Most reports that wait. A peer that stays out of reach causes new ones.
@@ -31,7 +32,7 @@ const MAX_READ: usize = 64;
 
 impl Reports {
     /// Adds one, unless the same was added last.
-    pub(super) fn push(&mut self, report: Report) {
+    pub(crate) fn push(&mut self, report: Report) {
         if self.waiting.back() == Some(&report) {
             return;
         }
@@ -43,19 +44,19 @@ impl Reports {
     }
 
     /// Whether none waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// The oldest.
-    pub(super) fn pop(&mut self) -> Option<Report> {
+    pub(crate) fn pop(&mut self) -> Option<Report> {
         self.waiting.pop_front()
     }
 
     /// Reads the socket's error queue, and returns how many errors were in it, of interest or not.
-    pub(super) fn read_from(&mut self, fd: BorrowedFd<'_>) -> usize {
+    pub(crate) fn read_from(&mut self, fd: BorrowedFd<'_>, frame: &impl Frame) -> usize {
         for read in 0..MAX_READ {
-            match read_error(fd) {
+            match read_error(fd, frame) {
                 Ok(Some(report)) => self.push(report),
                 Ok(None) => {}
                 Err(_) => return read,
@@ -69,22 +70,30 @@ impl Reports {
 #[repr(C, align(8))]
 struct Control([u8; 256]);
 
+/// Bytes read of the packet that an error is about: the ports that all transports begin with.
+const QUOTE: usize = 4;
+
 /// Takes one error off the queue; `None` if it says nothing about a peer. An error if the queue is empty.
-fn read_error(fd: BorrowedFd<'_>) -> io::Result<Option<Report>> {
+fn read_error(fd: BorrowedFd<'_>, frame: &impl Frame) -> io::Result<Option<Report>> {
     let mut name = RawAddr::EMPTY;
     let mut control = Control([0; 256]);
+    let mut quote = [0; QUOTE];
+    let mut piece = libc::iovec { iov_base: quote.as_mut_ptr().cast(), iov_len: QUOTE };
     // SAFETY: all fields are integers or pointers, for which zero is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_name = (&raw mut name).cast();
     message.msg_namelen = RawAddr::CAPACITY;
+    message.msg_iov = &raw mut piece;
+    message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
-    // SAFETY: name and control outlive the call, and their sizes are given. The packet's contents are not asked for.
+    // SAFETY: name, quote and control outlive the call, and their sizes are given.
     let result = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
-    if result < 0 {
+    let Ok(quoted) = usize::try_from(result) else {
         return Err(io::Error::last_os_error());
-    }
-    let peer = name.decode(message.msg_namelen);
+    };
+    let dest = name.decode(message.msg_namelen);
+    let peer = dest.and_then(|dest| frame.blamed(dest, &quote[..quoted.min(QUOTE)]));
     let error = find_error(&message);
     Ok(peer.zip(error).and_then(|(peer, error)| interpret(peer, &error)))
 }
@@ -126,7 +135,7 @@ fn interpret(peer: SocketAddr, error: &libc::sock_extended_err) -> Option<Report
 }
 
 /// Whether a system call's error may be about a packet sent earlier, and not about the call's own.
-pub(super) fn may_be_deferred(errno: i32) -> bool {
+pub(crate) fn may_be_deferred(errno: i32) -> bool {
     matches!(
         errno,
         libc::ECONNREFUSED

@@ -5,7 +5,9 @@
 /// little more than its contents. The charge of what was sent lately is estimated here by the same rules, and
 /// tells how many bytes of packets one byte of the account stands for.
 #[derive(Debug)]
-pub(super) struct Truesize {
+pub(crate) struct Truesize {
+    /// Bytes of IP header, and of UDP header if there is one.
+    headers: u64,
     bytes: u64,
     charged: u64,
 }
@@ -16,22 +18,20 @@ const SKB: u64 = 256;
 const SHARED_INFO: u64 = 320;
 /// Room that the kernel keeps before an IP packet for link headers.
 const LINK_ROOM: u64 = 16;
-/// IP and UDP header.
-const HEADERS: u64 = 28;
 /// Contents beyond this lie in pages and are charged as they are.
 const LINEAR_MAX: u64 = 16_000;
 /// Charges after which older ones count half: some milliseconds of a fast link.
 const MEMORY: u64 = 1 << 20;
 
 impl Truesize {
-    pub(super) fn new() -> Truesize {
-        Truesize { bytes: 1, charged: 1 }
+    pub(crate) fn new(headers: usize) -> Truesize {
+        Truesize { headers: headers as u64, bytes: 1, charged: 1 }
     }
 
     /// `bytes` were sent in one entry, to be segmented later if `segmented`.
-    pub(super) fn sent(&mut self, bytes: usize, segmented: bool) {
+    pub(crate) fn sent(&mut self, bytes: usize, segmented: bool) {
         let bytes = bytes as u64;
-        let total = bytes + HEADERS;
+        let total = bytes + self.headers;
         self.charged += if segmented || bytes > LINEAR_MAX {
             total + SKB + SHARED_INFO + LINK_ROOM
         } else {
@@ -44,8 +44,8 @@ impl Truesize {
         }
     }
 
-    /// Bytes of packets, IP and UDP headers included, that an account of `charged` bytes stands for.
-    pub(super) fn packets_in(&self, charged: u64) -> u64 {
+    /// Bytes of packets, headers included, that an account of `charged` bytes stands for.
+    pub(crate) fn packets_in(&self, charged: u64) -> u64 {
         let scaled = u128::from(charged) * u128::from(self.bytes) / u128::from(self.charged);
         scaled as u64
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn account_follows_what_was_sent() {
-        let mut size = Truesize::new();
+        let mut size = Truesize::new(28);
         assert_eq!(size.packets_in(0), 0);
         assert_eq!(size.packets_in(1000), 1000);
         for _ in 0..10_000 {

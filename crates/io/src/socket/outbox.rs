@@ -1,6 +1,8 @@
 //! The send system calls: turns planned entries into what sendmmsg reads.
 
 use super::address::{RawAddr, normalise};
+use super::frame::Frame;
+use super::paths::Paths;
 use super::plan::Entry;
 use homarus_proto::{Payload, Transmit};
 use std::io;
@@ -9,9 +11,9 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Most entries in one system call.
-pub(super) const MAX_ENTRIES: usize = 64;
+pub(crate) const MAX_ENTRIES: usize = 64;
 /// Bytes of packets from which on a system call takes no further entry.
-pub(super) const ENOUGH_BYTES: usize = 1 << 16;
+pub(crate) const ENOUGH_BYTES: usize = 1 << 16;
 
 /// Payloads up to this long are copied beside their headers, bytes. The kernel spends some 57 ns on each further
 /// piece of memory that it gathers, as much as copying 1,500 to 2,500 bytes here.
@@ -20,7 +22,7 @@ const COPY_MAX: usize = 2048;
 const STAGE: usize = ENOUGH_BYTES + (1 << 16);
 
 /// Room for one system call's arguments, reused. Its pointers are meaningful only within `submit`.
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     stage: Box<[u8]>,
     pieces: Vec<libc::iovec>,
     parts: Vec<Parts>,
@@ -96,7 +98,7 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Outbox {
     /// `default_tos` is what the socket gives packets that do not name a TOS.
-    pub(super) fn new(default_tos: Option<u8>) -> Outbox {
+    pub(crate) fn new(default_tos: Option<u8>) -> Outbox {
         Outbox {
             stage: vec![0; STAGE].into(),
             pieces: Vec::new(),
@@ -108,10 +110,11 @@ impl Outbox {
 
     /// Sends `entries`, which describe the first packets of `batch`, and returns how many entries were sent, at
     /// least one, or why the first was not.
-    pub(super) fn submit(
+    pub(crate) fn submit(
         &mut self,
         fd: BorrowedFd<'_>,
-        v6: bool,
+        frame: &impl Frame,
+        paths: &Paths,
         batch: &[Transmit],
         entries: &[Entry],
     ) -> io::Result<usize> {
@@ -124,14 +127,16 @@ impl Outbox {
             rest = after;
             let first = &packets[0];
             let to = normalise(first.to);
-            let Some((addr, addr_len)) = RawAddr::encode(to, v6) else {
+            let Some((addr, addr_len)) = frame.address(to) else {
                 if self.parts.is_empty() {
                     return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT));
                 }
                 break;
             };
             let before = stage.pieces.len();
-            packets.iter().for_each(|packet| stage.add(packet));
+            packets.iter().for_each(|packet| {
+                stage.add(packet, |header, contents| frame.seal(to, paths, header, contents));
+            });
             stage.growing = false;
             let control = Control::new(to, first.priority, entry.segment);
             self.parts.push(Parts {
@@ -197,11 +202,12 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    fn add(&mut self, packet: &Transmit) {
-        self.copy(packet.header());
+    /// Adds a packet whose copied header `seal` completes.
+    fn add(&mut self, packet: &Transmit, seal: impl FnOnce(&mut [u8], &[u8])) {
         let contents = contents(&packet.payload);
+        self.copy(packet.header(), |header| seal(header, contents));
         if contents.len() <= COPY_MAX {
-            self.copy(contents);
+            self.copy(contents, |_| {});
         } else {
             let base = contents.as_ptr().cast_mut().cast();
             self.pieces.push(libc::iovec { iov_base: base, iov_len: contents.len() });
@@ -209,9 +215,10 @@ impl Stage<'_> {
         }
     }
 
-    fn copy(&mut self, bytes: &[u8]) {
+    fn copy(&mut self, bytes: &[u8], complete: impl FnOnce(&mut [u8])) {
         let (place, free) = std::mem::take(&mut self.free).split_at_mut(bytes.len());
         place.copy_from_slice(bytes);
+        complete(place);
         self.free = free;
         match self.pieces.last_mut() {
             Some(last) if self.growing => last.iov_len += bytes.len(),

@@ -1,9 +1,10 @@
 //! Sending, and what to do when the kernel refuses.
 
-use super::UdpIo;
 use super::address::normalise;
+use super::channel::Channel;
+use super::frame::Frame;
 use super::outbox::{ENOUGH_BYTES, MAX_ENTRIES};
-use super::plan::{self, Abilities, Entry};
+use super::plan::{self, Entry};
 use super::reports::{Report, may_be_deferred};
 use homarus_proto::{Transmit, Unreachable};
 use std::io;
@@ -38,19 +39,19 @@ enum Verdict {
 /// Times that an entry is tried again while each refusal brings a deferred error with it.
 const MAX_REFUSALS: usize = 64;
 
-impl UdpIo {
+impl<F: Frame> Channel<F> {
     /// See [`PacketIo::send`](crate::PacketIo::send).
-    pub(super) fn send_batch(&mut self, batch: &[Transmit]) -> io::Result<usize> {
+    pub(crate) fn send(&mut self, batch: &[Transmit]) -> io::Result<usize> {
         let mut progress = Progress::default();
         while progress.done < batch.len() {
             let rest = &batch[progress.done..];
             self.plan(rest, progress.alone_until.saturating_sub(progress.done));
-            match self.outbox.submit(self.socket.as_fd(), self.v6, rest, &self.entries) {
+            match self.submit(rest) {
                 Ok(sent) => {
                     progress.done += self.count_sent(sent);
                     progress.refusals = 0;
                     if std::mem::take(&mut progress.segmentation_suspect) {
-                        self.gso = false;
+                        self.can.gso = false;
                         self.counters.gso_refused += 1;
                     }
                 }
@@ -73,26 +74,29 @@ impl UdpIo {
     fn plan(&mut self, rest: &[Transmit], alone: usize) {
         self.entries.clear();
         let end = if alone > 0 { alone.min(rest.len()) } else { rest.len() };
-        let can = Abilities { gso: self.gso, coalesce: self.config.coalesce };
         let mut path: Option<(SocketAddr, usize)> = None;
         let (mut at, mut bytes) = (0, 0);
         while at < end && self.entries.len() < MAX_ENTRIES && bytes < ENOUGH_BYTES {
             let waiting = &rest[at..end];
-            let entry = if alone > 0 || !plan::has_company(waiting) {
+            let entry = if alone > 0 || !self.can.any() || !plan::has_company(waiting) {
                 plan::alone(waiting)
             } else {
                 let to = waiting[0].to;
                 let mtu = match path {
                     Some((peer, mtu)) if peer == to => mtu,
-                    _ => self.mtus.get(normalise(to)),
+                    _ => self.paths.get(normalise(to)).mtu,
                 };
                 path = Some((to, mtu));
-                plan::next_entry(waiting, mtu, can)
+                plan::next_entry(waiting, mtu, self.can)
             };
             at += entry.packets;
             bytes += entry.bytes;
             self.entries.push(entry);
         }
+    }
+
+    fn submit(&mut self, rest: &[Transmit]) -> io::Result<usize> {
+        self.outbox.submit(self.socket.as_fd(), &self.frame, &self.paths, rest, &self.entries)
     }
 
     /// Counts the first `sent` entries, and returns how many packets they held.
@@ -119,12 +123,12 @@ impl UdpIo {
         }
         progress.refusals += 1;
         if may_be_deferred(errno) {
-            let reported = self.reports.read_from(self.socket.as_fd());
+            let reported = self.reports.read_from(self.socket.as_fd(), &self.frame);
             let first_time = progress.refusals == 1;
             if first_time || (reported > 0 && errno != libc::EMSGSIZE && progress.refusals < MAX_REFUSALS) {
                 self.counters.deferred_errors += 1;
                 if errno == libc::EMSGSIZE {
-                    self.mtus.renew(normalise(first.to));
+                    self.paths.renew(normalise(first.to));
                 }
                 return Verdict::Again;
             }
@@ -158,6 +162,8 @@ impl UdpIo {
                 self.counters.unroutable += packets;
                 self.reports.push(Report::Unreachable(peer, Unreachable::Host));
             }
+            // Raw sockets do not say EAGAIN; otherwise it is the device's queue that is full.
+            libc::ENOBUFS if self.is_full() => return Verdict::Full,
             libc::ENOBUFS | libc::ENOMEM | libc::EPERM => self.counters.dropped_locally += packets,
             // Never about the call's own packets: errors about others come faster than they can be read.
             errno if may_be_deferred(errno) => return Verdict::Full,

@@ -1,41 +1,48 @@
-use super::address::overhead;
+use super::address::udp_overhead;
 use homarus_proto::Transmit;
 use homarus_proto::wire::{DATA_LEN, NO_SEGMENT_OFFSET, PacketType};
 
 /// Packets that one pass through the kernel's stack carries: the first `packets` of those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// How many packets.
-    pub(super) packets: usize,
+    pub(crate) packets: usize,
     /// Their bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Bytes in each datagram if there are several (the last may be shorter); 0 if there is one.
-    pub(super) segment: usize,
+    pub(crate) segment: usize,
 }
 
-/// What the plan may use.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Abilities {
+/// What the plan may use: both only where packets travel in UDP.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Abilities {
     /// Several datagrams of equal length in one entry.
-    pub(super) gso: bool,
+    pub(crate) gso: bool,
     /// Several packets in one datagram.
-    pub(super) coalesce: bool,
+    pub(crate) coalesce: bool,
 }
 
 /// Most datagrams that every kernel with UDP_SEGMENT takes in one entry.
 const MAX_SEGMENTS: usize = 64;
 /// Most packets in one entry: two pieces each, and sendmsg takes 1024 (UIO_MAXIOV).
-pub(super) const MAX_ENTRY_PACKETS: usize = 512;
+pub(crate) const MAX_ENTRY_PACKETS: usize = 512;
 /// Most bytes in an IP packet.
 const MAX_IP_PACKET: usize = 65_535;
 
+impl Abilities {
+    /// Whether packets can share an entry at all.
+    pub(crate) fn any(self) -> bool {
+        self.gso || self.coalesce
+    }
+}
+
 /// Whether more packets go where the first goes, with the same priority.
-pub(super) fn has_company(batch: &[Transmit]) -> bool {
+pub(crate) fn has_company(batch: &[Transmit]) -> bool {
     is_joined(&batch[0], batch, 1)
 }
 
 /// The first packet alone.
-pub(super) fn alone(batch: &[Transmit]) -> Entry {
+pub(crate) fn alone(batch: &[Transmit]) -> Entry {
     Entry { packets: 1, bytes: batch[0].len(), segment: 0 }
 }
 
@@ -43,8 +50,8 @@ pub(super) fn alone(batch: &[Transmit]) -> Entry {
 ///
 /// Two levels: consecutive packets for one peer are put into datagrams as long as they fit the MTU and the
 /// receiver can tell where each ends; then consecutive datagrams of one length make one entry.
-pub(super) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entry {
-    let overhead = overhead(batch[0].to.ip());
+pub(crate) fn next_entry(batch: &[Transmit], mtu: usize, can: Abilities) -> Entry {
+    let overhead = udp_overhead(batch[0].to.ip());
     let room = mtu.saturating_sub(overhead);
     let batch = &batch[..batch.len().min(MAX_ENTRY_PACKETS)];
     let first = &batch[0];

@@ -1,14 +1,17 @@
 //! Runs a test again inside a network namespace of its own, where it can make links as it likes.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 
-/// Set inside the namespace.
-const INSIDE: &str = "HOMARUS_IO_NAMESPACE";
+/// Set inside the namespace, to the process in the namespace of the router.
+const ROUTER: &str = "HOMARUS_IO_ROUTER";
 
 /// Whether the test named `test` runs inside its namespace, and is to do its work. Outside it is started again
 /// inside, after the shell commands `setup`, and must succeed there.
 pub(crate) fn enter(test: &str, setup: &str) -> bool {
-    if std::env::var(INSIDE).is_ok() {
+    if std::env::var(ROUTER).is_ok() {
         return true;
     }
     if let Some(missing) = missing() {
@@ -19,17 +22,28 @@ pub(crate) fn enter(test: &str, setup: &str) -> bool {
     let script = format!(
         "set -e; ip link set lo up; unshare --net sleep 120 & router=$!; trap 'kill $router' EXIT\n\
          while [ \"$(readlink /proc/self/ns/net)\" = \"$(readlink /proc/$router/ns/net)\" ]; do sleep 0.02; done\n\
-         {setup}\n\"$0\" --exact {test} --nocapture"
+         {setup}\n{ROUTER}=$router \"$0\" --exact {test} --nocapture"
     );
     let status = Command::new("unshare")
         .args(["--map-root-user", "--net", "sh", "-c", &script])
         .arg(std::env::current_exe().unwrap())
-        .env(INSIDE, "1")
         .stdin(Stdio::null())
         .status()
         .unwrap();
     assert!(status.success(), "{test} failed inside its namespace");
     false
+}
+
+/// Runs `work` on a thread of its own in the router's namespace.
+pub(crate) fn in_router<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let router = std::env::var(ROUTER).unwrap();
+    std::thread::spawn(move || {
+        let namespace = File::open(format!("/proc/{router}/ns/net")).unwrap();
+        // SAFETY: plain integers; it concerns this thread only.
+        let result = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+        work()
+    })
 }
 
 /// Runs a shell command inside the namespace.

@@ -1,4 +1,8 @@
-//! What the driver's tests share.
+//! What the tests of the drivers share.
+#![allow(dead_code)]
+
+#[path = "namespace.rs"]
+pub(crate) mod namespace;
 
 use homarus_io::{PacketIo, Received, UdpConfig, UdpIo};
 use homarus_proto::{Payload, Transmit, Unreachable};
@@ -52,7 +56,7 @@ pub(crate) fn recv_until(io: &mut impl PacketIo, enough: impl Fn(&[Item]) -> boo
 }
 
 /// Sends everything, waiting where the socket is full.
-pub(crate) fn send_all(io: &mut UdpIo, mut batch: &[Transmit]) {
+pub(crate) fn send_all(io: &mut impl PacketIo, mut batch: &[Transmit]) {
     let start = Instant::now();
     while !batch.is_empty() {
         let taken = io.send(batch).unwrap();

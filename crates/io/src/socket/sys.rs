@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Sets an integer option.
-pub(super) fn set_option(
+pub(crate) fn set_option(
     fd: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
@@ -18,7 +18,7 @@ pub(super) fn set_option(
 }
 
 /// Reads an integer option.
-pub(super) fn get_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<libc::c_int> {
+pub(crate) fn get_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<libc::c_int> {
     let mut value = 0;
     let mut len = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `len` bytes to `value`.
@@ -27,7 +27,7 @@ pub(super) fn get_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_i
 }
 
 /// Bytes charged to the socket's send buffer (SIOCOUTQ, which has the number of TIOCOUTQ).
-pub(super) fn send_buffer_charge(fd: BorrowedFd<'_>) -> io::Result<u64> {
+pub(crate) fn send_buffer_charge(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let mut value: libc::c_int = 0;
     // SAFETY: this request writes one int.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut value) };
