@@ -1,8 +1,8 @@
 //! Drivers that carry Homa packets.
 //!
 //! All stand behind [`PacketIo`]: [`UdpIo`] for real networks, [`RawIo`] for those with hosts that run the Linux Homa
-//! module, [`MemIo`] for tests without system calls, and [`FaultIo`], which makes any of them lose, repeat, delay and
-//! change packets.
+//! module, [`MemIo`] for tests without system calls, [`FaultIo`], which makes any of them lose, repeat, delay and change
+//! packets, and [`CaptureIo`], which writes them to a file.
 //!
 //! ```
 //! use homarus_io::{FaultConfig, FaultIo, MemHub, PacketIo, Received};
@@ -32,6 +32,7 @@
 //! # }
 //! ```
 
+mod capture;
 mod checksum;
 mod fault;
 mod mem;
@@ -40,6 +41,7 @@ mod raw;
 mod socket;
 mod udp;
 
+pub use capture::{Capture, CaptureCounters, CaptureIo};
 pub use fault::{FaultConfig, FaultCounters, FaultHandle, FaultIo};
 pub use mem::{MemConfig, MemHub, MemIo};
 pub use packet_io::{PacketIo, Received};

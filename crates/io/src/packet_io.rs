@@ -59,3 +59,29 @@ pub trait PacketIo: Send {
     /// Bytes that may be in flight toward this endpoint without overflowing its receive buffer.
     fn receive_capacity(&self) -> u32;
 }
+
+impl<I: PacketIo + ?Sized> PacketIo for Box<I> {
+    fn local_addr(&self) -> SocketAddr {
+        (**self).local_addr()
+    }
+
+    fn send(&mut self, batch: &[Transmit]) -> io::Result<usize> {
+        (**self).send(batch)
+    }
+
+    fn recv(&mut self, sink: &mut dyn FnMut(Received<'_>)) -> io::Result<usize> {
+        (**self).recv(sink)
+    }
+
+    fn device_queue(&self) -> Option<u64> {
+        (**self).device_queue()
+    }
+
+    fn path_mtu(&self, peer: SocketAddr) -> usize {
+        (**self).path_mtu(peer)
+    }
+
+    fn receive_capacity(&self) -> u32 {
+        (**self).receive_capacity()
+    }
+}

@@ -13,7 +13,7 @@ pub(super) struct IpPacket {
 /// Number of TCP, which the pseudo-header names: devices complete the sum as if it were.
 const TCP: u8 = 6;
 /// Where the checksum stands in a Homa header.
-const CHECKSUM: std::ops::Range<usize> = 16..18;
+pub(crate) const CHECKSUM: std::ops::Range<usize> = 16..18;
 
 impl Frame for IpPacket {
     /// Ports are none of the kernel's business; an IPv6 one would even be taken for a protocol.
@@ -66,7 +66,7 @@ fn strip_ipv4(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// The checksum of a packet whose `header` may hold an old one.
-fn checksum(source: IpAddr, dest: IpAddr, header: &[u8], contents: &[u8]) -> [u8; 2] {
+pub(crate) fn checksum(source: IpAddr, dest: IpAddr, header: &[u8], contents: &[u8]) -> [u8; 2] {
     let pseudo = Sum::pseudo_header(source, dest, TCP, header.len() + contents.len());
     let (before, after) = (&header[..CHECKSUM.start], &header[CHECKSUM.end..]);
     if after.len().is_multiple_of(2) {

@@ -17,6 +17,7 @@ pub use config::{RawConfig, RawCounters};
 use crate::socket::{Abilities, Channel, Settings, normalise};
 use crate::{PacketIo, Received};
 use frame::IpPacket;
+pub(crate) use frame::{CHECKSUM, checksum};
 use homarus_proto::Transmit;
 use port::Port;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -43,7 +44,7 @@ pub struct RawIo {
 }
 
 /// The number of Homa among IP's protocols.
-const HOMA: i32 = 146;
+pub(crate) const HOMA: i32 = 146;
 /// IPv4 header.
 const HEADERS: usize = 20;
 /// As Linux sends them.
