@@ -30,6 +30,14 @@ impl Payload {
         self.len() == 0
     }
 
+    /// A copy of `bytes`.
+    pub(crate) fn copy_of(bytes: &[u8]) -> Payload {
+        Payload::Bytes(match Short::copy_of(bytes) {
+            Some(short) => Bytes::from_owner(short),
+            None => Bytes::copy_from_slice(bytes),
+        })
+    }
+
     /// Part of the payload, without copying. Panics if `range` exceeds the length.
     pub fn slice(&self, range: Range<usize>) -> Payload {
         match self {
@@ -55,6 +63,28 @@ impl Payload {
             Payload::Bytes(bytes) => bytes,
             Payload::Phantom(len) => Bytes::from(vec![0; len]),
         }
+    }
+}
+
+/// A short message, in one piece of memory with its count of references: `Bytes` takes another when it is first shared.
+struct Short {
+    bytes: [u8; Short::MOST],
+    len: u8,
+}
+
+impl Short {
+    const MOST: usize = 127;
+
+    fn copy_of(bytes: &[u8]) -> Option<Short> {
+        let mut short = Short { bytes: [0; Short::MOST], len: bytes.len().try_into().ok()? };
+        short.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(short)
+    }
+}
+
+impl AsRef<[u8]> for Short {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
     }
 }
 

@@ -31,11 +31,14 @@ impl Endpoint {
         let id = self.next_id;
         self.next_id += 2;
         let outgoing = self.outgoing(peer, message, u32::MAX);
-        let key = self.begin(now, id, peer, to, State::Requesting(outgoing));
+        let key = self.begin(now, id, peer, to.port(), State::Requesting(outgoing));
         let rpc = &mut self.rpcs[key];
         rpc.incast = incast;
         let patience = options.deadline.or(self.config.default_deadline);
-        rpc.deadline = patience.map(|patience| (now + patience, patience));
+        if let Some(patience) = patience {
+            rpc.deadline = now + patience;
+            rpc.deadline_nanos = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        }
         self.stats.requests_sent += 1;
         self.stats.incast_marked += u64::from(incast);
         self.update_send_rank(key);
@@ -146,7 +149,7 @@ impl Endpoint {
     fn executing(&self, rpc: &IncomingRpc) -> Option<RpcKey> {
         let key = RpcKey::new(rpc.slot as usize);
         let found = self.rpcs.get(key)?;
-        let same = found.id == rpc.id && found.remote == rpc.from && matches!(found.state, State::Executing);
+        let same = found.id == rpc.id && self.remote(found) == rpc.from && matches!(found.state, State::Executing);
         same.then_some(key)
     }
 }

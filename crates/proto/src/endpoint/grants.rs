@@ -79,7 +79,7 @@ impl Endpoint {
         self.expect(key);
         self.update_grant_rank(key);
         let rpc = &self.rpcs[key];
-        let (to, sender_id) = (rpc.remote, rpc.sender_id());
+        let (to, sender_id) = (self.remote(rpc), rpc.sender_id());
         self.stats.grants_sent += 1;
         self.send_control(to, sender_id, 0, Packet::Grant { offset, priority });
         self.arm(key);

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Endpoint {
-    pub(super) fn begin(&mut self, now: Instant, id: u64, peer: PeerKey, remote: SocketAddr, state: State) -> RpcKey {
+    pub(super) fn begin(&mut self, now: Instant, id: u64, peer: PeerKey, port: u16, state: State) -> RpcKey {
         let born = self.next_born;
         self.next_born += 1;
         if let State::Requesting(message) | State::Responding(message) = &state {
@@ -24,33 +24,15 @@ impl Endpoint {
         }
         self.responses_awaited += u64::from(matches!(state, State::Requesting(_)));
         self.peers.begin_rpc(peer);
-        self.rpcs.insert(Rpc {
-            id,
-            peer,
-            remote,
-            state,
-            born,
-            deadline: None,
-            heard: now,
-            not_before: Instant::ZERO,
-            expected_from: self.received_total,
-            expected_by: self.received_total + self.granter.incoming,
-            asked: 0,
-            asking_since: Instant::ZERO,
-            asked_at: Instant::ZERO,
-            backoff: 0,
-            only_busy: false,
-            known_to_server: false,
-            response_sent: false,
-            was_stopped: false,
-            unknowns: 0,
-            incast: false,
-            waits_for_turn: false,
-            asks_along: false,
-            lasts: false,
-            timer: None,
-            send_rank: None,
-        })
+        let expected = self.received_total..self.received_total + self.granter.incoming;
+        self.rpcs.insert(Rpc::new((id, peer, port), state, born, now, expected))
+    }
+
+    /// Where the packets of an RPC go: to the address first used, whatever address its server answers from.
+    pub(super) fn remote(&self, rpc: &Rpc) -> SocketAddr {
+        let mut remote = self.peers[rpc.peer].addr;
+        remote.set_port(rpc.port);
+        remote
     }
 
     /// Moves an RPC to its next state and gives the old one back.
@@ -161,8 +143,8 @@ impl Endpoint {
     pub(super) fn arm_at(&mut self, key: RpcKey, at: Instant) {
         let at = Timers::rounded(at);
         let rpc = &mut self.rpcs[key];
-        if rpc.timer.is_none_or(|timer| at < timer) {
-            rpc.timer = Some(at);
+        if at < rpc.timer {
+            rpc.timer = at;
             self.timers.insert(at, key);
         }
     }
@@ -190,15 +172,15 @@ impl Endpoint {
     pub(super) fn announce_request(&mut self, key: RpcKey, message: Payload) {
         let rpc = &self.rpcs[key];
         self.stats.requests_received += 1;
-        let incoming = IncomingRpc { slot: key.slot(), id: rpc.id, from: rpc.remote };
+        let incoming = IncomingRpc { slot: key.slot(), id: rpc.id, from: self.remote(rpc) };
         self.events.push_back(Event::Request { rpc: incoming, message });
     }
 
     /// Notes that the server may forget an RPC; a sixth such note makes an ACK packet of them all.
     pub(super) fn queue_ack(&mut self, rpc: &Rpc) {
-        let ack = Ack { client_id: rpc.id, server_port: rpc.remote.port() };
+        let ack = Ack { client_id: rpc.id, server_port: rpc.port };
         if !self.peers[rpc.peer].acks.push(ack) {
-            self.send_ack(rpc.peer, rpc.remote, rpc.id);
+            self.send_ack(rpc.peer, self.remote(rpc), rpc.id);
         }
     }
 
@@ -221,7 +203,7 @@ impl Endpoint {
     pub(super) fn tell_server_of_end(&mut self, rpc: &Rpc) {
         let begun = rpc.outgoing().is_none_or(|request| request.sent() > 0 || request.length() == 0);
         if begun {
-            self.send_ack(rpc.peer, rpc.remote, rpc.id);
+            self.send_ack(rpc.peer, self.remote(rpc), rpc.id);
         }
     }
 
@@ -238,7 +220,7 @@ impl Endpoint {
     pub(super) fn refuse(&mut self, now: Instant, key: RpcKey) {
         let rpc = self.end_as_server(now, key);
         self.peers[rpc.peer].finished.insert_unseen(rpc.id);
-        self.send_unknown(rpc.remote, rpc.id | 1, Header::ENDED);
+        self.send_unknown(self.remote(&rpc), rpc.id | 1, Header::ENDED);
     }
 
     pub(super) fn end_unreachable(&mut self, now: Instant, key: RpcKey, why: Unreachable) {
@@ -261,7 +243,7 @@ impl Endpoint {
         let rpcs = &mut self.rpcs;
         let next = self.peers[peer].resend_turn.pass(|key, born| match rpcs.get_mut(key) {
             Some(rpc) if rpc.born == born => {
-                rpc.waits_for_turn = false;
+                rpc.doubt_mut().waits_for_turn = false;
                 true
             }
             _ => false,
@@ -271,8 +253,9 @@ impl Endpoint {
         let companions: Vec<_> = self.peers[peer].resend_turn.companions().collect();
         for (key, born) in companions {
             if let Some(rpc) = self.rpcs.get_mut(key).filter(|rpc| rpc.born == born) {
-                rpc.waits_for_turn = false;
-                rpc.asks_along = true;
+                let doubt = rpc.doubt_mut();
+                doubt.waits_for_turn = false;
+                doubt.asks_along = true;
                 self.arm_at(key, now);
             }
         }
@@ -302,13 +285,14 @@ impl Endpoint {
             // The client acks when it has something else to say; asking costs two packets.
             State::Responding(response) if response.all_sent() => timeout.max(Endpoint::ACK_PATIENCE),
             State::Responding(_) => self.config.resend_max,
-            State::Executing if rpc.asked == 0 => return self.config.dead_after,
+            State::Executing if rpc.doubt().asked == 0 => return self.config.dead_after,
             _ => timeout,
         };
-        if rpc.backoff == 0 {
+        let backoff = rpc.doubt().backoff;
+        if backoff == 0 {
             return first;
         }
-        (first * (1 << rpc.backoff.min(16))).min(self.config.resend_max.max(timeout))
+        (first * (1 << backoff.min(16))).min(self.config.resend_max.max(timeout))
     }
 
     /// Least time that a server waits for an ack before it asks for one, as Linux does.

@@ -27,8 +27,12 @@ impl Endpoint {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let mtu = self.config.mtu as u32;
         let paced = !self.send_queue.is_empty() && !self.pacer.has_room(self.now, mtu);
-        let resume = paced.then(|| self.pacer.retry_at(self.now, mtu));
-        [self.timers.next(), resume].into_iter().flatten().min()
+        let timer = self.timers.next();
+        if !paced {
+            return timer;
+        }
+        let resume = self.pacer.retry_at(self.now, mtu);
+        Some(timer.map_or(resume, |timer| timer.min(resume)))
     }
 
     /// Does what time demands. Early calls are harmless.
@@ -39,7 +43,7 @@ impl Endpoint {
         while self.timers.fire(now, &mut fired) {
             for (at, key) in fired.drain(..) {
                 match self.rpcs.get_mut(key) {
-                    Some(rpc) if rpc.timer == Some(at) => rpc.timer = None,
+                    Some(rpc) if rpc.timer == at => rpc.timer = Instant::FAR_FUTURE,
                     _ => continue,
                 }
                 self.check_rpc(now, key);
@@ -53,26 +57,29 @@ impl Endpoint {
         // Timers are not cancelled, so that a distant one would outlive most RPCs: look once before. An RPC that is
         // still there then will last.
         let horizon = self.now + if rpc.lasts { self.config.dead_after } else { self.config.resend_max };
-        let deadline = rpc.deadline.map(|(at, _)| at);
-        let gap = rpc.incoming().and_then(|message| message.next_gap_at());
+        let mut at = rpc.deadline;
         let since = rpc.waiting_since();
-        let silence = if rpc.waits_for_turn {
-            since.map(|since| (since + self.config.dead_after).max(self.now + self.config.resend_max))
+        if rpc.doubt().waits_for_turn {
+            let patient = |since: Instant| (since + self.config.dead_after).max(self.now + self.config.resend_max);
+            at = at.min(since.map_or(at, patient));
         } else {
-            [since.map(|since| self.silent_at(rpc, since)), gap].into_iter().flatten().min()
-        };
-        [deadline, silence].into_iter().flatten().min().map(|at| at.min(horizon))
+            at = at.min(since.map_or(at, |since| self.silent_at(rpc, since)));
+            at = at.min(rpc.incoming().and_then(|message| message.next_gap_at()).unwrap_or(at));
+        }
+        (at < Instant::FAR_FUTURE).then_some(at.min(horizon))
     }
 
     /// When to ask about an RPC that has been waited for since `since`.
     fn silent_at(&self, rpc: &Rpc, since: Instant) -> Instant {
-        (since.max(rpc.asked_at) + self.patience(rpc)).max(rpc.not_before)
+        let doubt = rpc.doubt();
+        (since.max(doubt.asked_at) + self.patience(rpc)).max(doubt.not_before)
     }
 
     fn check_rpc(&mut self, now: Instant, key: RpcKey) {
         let rpc = &self.rpcs[key];
-        if let Some((_, after)) = rpc.deadline.filter(|(at, _)| *at <= now) {
-            let busy = rpc.only_busy;
+        if rpc.deadline().is_some_and(|deadline| deadline <= now) {
+            let after = Duration::from_nanos(rpc.deadline_nanos);
+            let busy = rpc.doubt().only_busy;
             let error = if busy { RpcError::ServerBusy { after } } else { RpcError::Deadline { after } };
             self.fail(now, key, error);
             return;
@@ -86,7 +93,7 @@ impl Endpoint {
         let silent = due && self.is_quiet(now, rpc);
         if due && !silent {
             let not_before = now + self.patience(rpc);
-            self.rpcs[key].not_before = not_before;
+            self.rpcs[key].doubt_mut().not_before = not_before;
         }
         let rpc = &self.rpcs[key];
         let gap_due = rpc.incoming().and_then(|message| message.next_gap_at()).is_some_and(|at| at <= now);
@@ -143,7 +150,7 @@ impl Endpoint {
     /// Asks for what is missing of an RPC without waiting for silence, if anything is.
     pub(super) fn ask_at_once(&mut self, now: Instant, key: RpcKey) {
         let owed = self.rpcs[key].incoming().is_some_and(|message| message.outstanding() > 0);
-        if owed && self.rpcs[key].asked == 0 && self.is_quiet(now, &self.rpcs[key]) {
+        if owed && self.rpcs[key].doubt().asked == 0 && self.is_quiet(now, &self.rpcs[key]) {
             self.ask_again(now, key, true);
         }
     }
@@ -156,8 +163,9 @@ impl Endpoint {
         let peer_silent = peer.unanswered >= PEER_QUESTIONS && now.saturating_since(peer.heard) >= limit;
         // A client that waits owes nothing until it is asked.
         let asked_for = if matches!(rpc.state, State::Executing) { limit } else { limit / ASKED_SHARE };
-        let asked = rpc.asked > 0 && now.saturating_since(rpc.asking_since) >= asked_for;
-        let dead = silent_for >= limit && asked && (peer_silent || rpc.asked >= RPC_QUESTIONS);
+        let doubt = rpc.doubt();
+        let asked = doubt.asked > 0 && now.saturating_since(doubt.asking_since) >= asked_for;
+        let dead = silent_for >= limit && asked && (peer_silent || doubt.asked >= RPC_QUESTIONS);
         dead.then_some(silent_for)
     }
 
@@ -184,21 +192,22 @@ impl Endpoint {
         self.note_question(now, key, true);
         self.stats.need_acks_sent += 1;
         let rpc = &self.rpcs[key];
-        self.send_control(rpc.remote, rpc.sender_id(), 0, Packet::NeedAck);
+        self.send_control(self.remote(rpc), rpc.sender_id(), 0, Packet::NeedAck);
     }
 
     /// Counts a question about an RPC that the peer should answer.
     fn note_question(&mut self, now: Instant, key: RpcKey, silent: bool) {
         let rpc = &mut self.rpcs[key];
-        let said = rpc.outgoing().map_or(rpc.asked_at, |message| message.last_sent.max(rpc.asked_at));
-        rpc.was_stopped |= now.saturating_since(said) >= self.config.dead_after;
-        if rpc.asked == 0 {
-            rpc.asking_since = now;
+        let last_sent = rpc.outgoing().map_or(Instant::ZERO, |message| message.last_sent);
+        let doubt = rpc.doubt_mut();
+        doubt.was_stopped |= now.saturating_since(last_sent.max(doubt.asked_at)) >= self.config.dead_after;
+        if doubt.asked == 0 {
+            doubt.asking_since = now;
         }
-        rpc.asked = rpc.asked.saturating_add(1);
-        rpc.asked_at = now;
+        doubt.asked = doubt.asked.saturating_add(1);
+        doubt.asked_at = now;
         if silent {
-            rpc.backoff = rpc.backoff.saturating_add(1);
+            doubt.backoff = doubt.backoff.saturating_add(1);
         }
         let peer = &mut self.peers[rpc.peer];
         peer.unanswered = peer.unanswered.saturating_add(1);
@@ -212,13 +221,13 @@ impl Endpoint {
             self.peers[peer].resend_turn.note_outcome(false);
             self.pass_resend_turn(now, peer);
         }
-        let rpc = &mut self.rpcs[key];
-        let along = std::mem::take(&mut rpc.asks_along);
-        if !along && !self.peers[peer].resend_turn.acquire(key, born, &mut rpc.waits_for_turn) {
+        let doubt = self.rpcs[key].doubt_mut();
+        let along = std::mem::take(&mut doubt.asks_along);
+        if !along && !self.peers[peer].resend_turn.acquire(key, born, &mut doubt.waits_for_turn) {
             return;
         }
         self.note_question(now, key, silent);
-        if silent && self.rpcs[key].asked >= STALL_QUESTIONS {
+        if silent && self.rpcs[key].doubt().asked >= STALL_QUESTIONS {
             self.with_incoming(key, |message| message.stalled = true);
             self.update_grant_rank(key);
         }
@@ -243,6 +252,6 @@ impl Endpoint {
         self.stats.resends_sent += 1;
         let rpc = &self.rpcs[key];
         let packet = Packet::Resend { offset, length, priority: RESEND_PRIORITY };
-        self.send_control(rpc.remote, rpc.sender_id(), 0, packet);
+        self.send_control(self.remote(rpc), rpc.sender_id(), 0, packet);
     }
 }

@@ -59,6 +59,7 @@ impl Endpoint {
 
     fn data_packet(&mut self, key: RpcKey, chunk: &Chunk, payload: Payload) -> Transmit {
         let rpc = &self.rpcs[key];
+        let remote = self.remote(rpc);
         let peer = &mut self.peers[rpc.peer];
         let mut extensions = ExtensionBits::HOMARUS;
         let mut ack = None;
@@ -76,11 +77,11 @@ impl Endpoint {
             pad: ExtensionBits([extensions, peer.rtt.to_hint(), 0]),
             segment_offset: if chunk.retransmit { offset } else { NO_SEGMENT_OFFSET },
         };
-        let mut header = Header::new(self.port, rpc.remote.port(), rpc.sender_id(), Packet::Data(data));
+        let mut header = Header::new(self.port, rpc.port, rpc.sender_id(), Packet::Data(data));
         header.sequence = offset;
         self.stats.bytes_sent += payload.len() as u64;
         self.stats.data_resent += u64::from(chunk.retransmit);
-        to_transmit(rpc.remote, chunk.priority, &header, payload)
+        to_transmit(remote, chunk.priority, &header, payload)
     }
 
     /// Queues a control packet about the RPC that this side knows as `sender_id`.

@@ -1,6 +1,7 @@
 //! A look at the state, for metrics, tools and tests.
 
 use super::Endpoint;
+use crate::Instant;
 use crate::rpc::State;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -84,8 +85,8 @@ impl Endpoint {
                 assert_eq!(message.rank.is_some(), message.granted() < message.length(), "{rpc:?}");
                 to_grant += usize::from(message.rank.is_some());
             }
-            let waits = rpc.waiting_since().is_some() || rpc.deadline.is_some();
-            assert!(!waits || rpc.timer.is_some(), "an RPC that waits has a timer: {rpc:?}");
+            let waits = rpc.waiting_since().is_some() || rpc.deadline().is_some();
+            assert!(!waits || rpc.timer < Instant::FAR_FUTURE, "an RPC that waits has a timer: {rpc:?}");
         }
         assert_eq!(self.send_buffer, send_buffer, "bytes to send add up");
         assert_eq!(self.receive_buffer, receive_buffer, "bytes being received add up");

@@ -11,6 +11,8 @@ pub(crate) struct Rtt {
     /// Shortest in the current and in the previous interval; `u64::MAX` where there was no sample.
     shortest: [u64; 2],
     interval_began: Instant,
+    /// `shortest` as one byte, for the peer.
+    told: u8,
     /// The peer's own shortest round trip to us, and the byte that said so.
     hint: Option<u64>,
     hinted: u8,
@@ -27,6 +29,7 @@ impl Default for Rtt {
             variation: 0,
             shortest: [u64::MAX; 2],
             interval_began: Instant::ZERO,
+            told: 0,
             hint: None,
             hinted: 0,
             late: 0,
@@ -58,10 +61,7 @@ impl Rtt {
 
     /// The shortest round trip measured here as one byte, an eighth of an octave a step from 100 ns; 0: not measured.
     pub(crate) fn to_hint(&self) -> u8 {
-        match self.measured() {
-            u64::MAX => 0,
-            nanos => (8.0 * (nanos as f64 / 100.0).log2()).round().clamp(1.0, 255.0) as u8,
-        }
+        self.told
     }
 
     /// Takes what the peer has measured.
@@ -78,12 +78,17 @@ impl Rtt {
     }
 
     pub(crate) fn sample(&mut self, now: Instant, sent_at: Instant) {
+        let measured = self.measured();
         let rtt = now.as_nanos().saturating_sub(sent_at.as_nanos()).clamp(100, Rtt::LONGEST);
         if now.saturating_since(self.interval_began) >= Rtt::INTERVAL {
             self.shortest = [u64::MAX, self.shortest[0]];
             self.interval_began = now;
         }
         self.shortest[0] = self.shortest[0].min(rtt);
+        if self.measured() != measured || self.told == 0 {
+            // Every packet tells it, and logarithms are slow.
+            self.told = (8.0 * (self.measured() as f64 / 100.0).log2()).round().clamp(1.0, 255.0) as u8;
+        }
         self.late -= self.late / 8;
         match self.smoothed {
             None => {

@@ -46,11 +46,11 @@ impl Peers {
     }
 
     /// Over IP a peer is a host, whatever the port.
-    fn address_of(&self, addr: SocketAddr) -> SocketAddr {
-        match self.framing {
-            Framing::Udp => addr,
-            Framing::Ip => SocketAddr::new(addr.ip(), 0),
+    fn address_of(&self, mut addr: SocketAddr) -> SocketAddr {
+        if self.framing == Framing::Ip {
+            addr.set_port(0);
         }
+        addr
     }
 
     pub(crate) fn find(&self, addr: SocketAddr) -> Option<PeerKey> {

@@ -1,9 +1,9 @@
+use super::Doubt;
 use crate::Instant;
 use crate::peer::PeerKey;
 use crate::recv::Incoming;
 use crate::send::{Outgoing, SendRank};
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::ops::Range;
 
 /// Which end of an RPC this endpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,69 +23,91 @@ pub(crate) enum State {
     /// Client: the request is being sent, or was, and no byte of the response has come.
     Requesting(Outgoing),
     /// Client: the response is arriving.
-    Replying(Incoming),
+    Replying(Box<Incoming>),
     /// Server: the request is arriving.
-    Arriving(Incoming),
+    Arriving(Box<Incoming>),
     /// Server: the application has the request.
     Executing,
     /// Server: the response is being sent, or waits for the client's ack.
     Responding(Outgoing),
 }
 
-/// One RPC.
+/// One RPC: about three cache lines, for with many of them what costs is to fetch them.
 #[derive(Debug)]
 pub(crate) struct Rpc {
     /// The client's id.
     pub(crate) id: u64,
     pub(crate) peer: PeerKey,
-    /// Where packets go; over IP the port is the other side's, which the peer's address lacks.
-    pub(crate) remote: SocketAddr,
+    /// The other side's port, which over IP the peer's address lacks.
+    pub(crate) port: u16,
     pub(crate) state: State,
     /// Rises from RPC to RPC: the order of age.
     pub(crate) born: u64,
-    /// When the client gives up, and after how long that is.
-    pub(crate) deadline: Option<(Instant, Duration)>,
+    /// When the client gives up, and after how many nanoseconds that is; far in the future if never.
+    pub(crate) deadline: Instant,
+    pub(crate) deadline_nanos: u64,
     /// When the other side last showed signs of life about this RPC: DATA, GRANT or BUSY.
     pub(crate) heard: Instant,
     /// What was under way when the RPC was last heard of must have come before silence means a loss: the endpoint's
     /// count of received bytes then, and the count at which it has.
     pub(crate) expected_from: u64,
     pub(crate) expected_by: u64,
-    /// Silence was found to be no loss; when to look again.
-    pub(crate) not_before: Instant,
-    /// RESENDs or NEED_ACKs since then.
-    pub(crate) asked: u32,
-    /// When the first of them left, and the last.
-    pub(crate) asking_since: Instant,
-    pub(crate) asked_at: Instant,
-    /// Times that silence has been waited for in vain; unlike `asked`, BUSY does not reset it.
-    pub(crate) backoff: u32,
-    /// Client: the server has been heard to have no room, and nothing else.
-    pub(crate) only_busy: bool,
+    /// The timer that counts; far in the future if there is none.
+    pub(crate) timer: Instant,
+    /// Place in the order of sending, while there is something to send.
+    pub(crate) send_rank: Option<SendRank>,
+    /// What was asked of the other side, if anything was.
+    doubt: Option<Box<Doubt>>,
     /// Client: the server has shown that it knows the RPC.
     pub(crate) known_to_server: bool,
     /// Client: the server has said, with NEED_ACK, that it has sent the whole response.
     pub(crate) response_sent: bool,
-    /// This side said nothing for so long, as when its process is paused, that the other may have ended the RPC and
-    /// forgotten it.
-    pub(crate) was_stopped: bool,
-    /// Client: times in a row that the server said it does not know the RPC, after it had shown that it does.
-    pub(crate) unknowns: u8,
     /// Client: the request carries the incast mark. Server: it did, so the response starts small.
     pub(crate) incast: bool,
-    /// Waits for its turn to ask the peer for retransmission.
-    pub(crate) waits_for_turn: bool,
-    /// May ask once although another RPC has the turn.
-    pub(crate) asks_along: bool,
     /// Whether it has lasted until a timer expired.
     pub(crate) lasts: bool,
-    /// The timer that counts.
-    pub(crate) timer: Option<Instant>,
-    /// Place in the order of sending, while there is something to send.
-    pub(crate) send_rank: Option<SendRank>,
 }
 
 impl Rpc {
+    /// An RPC that begins `now`; `expected` are the counts of received bytes of which `expected_from` tells.
+    pub(crate) fn new(
+        (id, peer, port): (u64, PeerKey, u16),
+        state: State,
+        born: u64,
+        now: Instant,
+        expected: Range<u64>,
+    ) -> Rpc {
+        Rpc {
+            id,
+            peer,
+            port,
+            state,
+            born,
+            deadline: Instant::FAR_FUTURE,
+            deadline_nanos: 0,
+            heard: now,
+            expected_from: expected.start,
+            expected_by: expected.end,
+            timer: Instant::FAR_FUTURE,
+            send_rank: None,
+            doubt: None,
+            known_to_server: false,
+            response_sent: false,
+            incast: false,
+            lasts: false,
+        }
+    }
+
+    /// What was asked of the other side.
+    pub(crate) fn doubt(&self) -> &Doubt {
+        self.doubt.as_deref().unwrap_or(&Doubt::NONE)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn doubt_mut(&mut self) -> &mut Doubt {
+        self.doubt.get_or_insert_with(|| Box::new(Doubt::NONE))
+    }
+
     pub(crate) fn side(&self) -> Side {
         match self.state {
             State::Requesting(_) | State::Replying(_) => Side::Client,
@@ -132,15 +154,24 @@ impl Rpc {
     /// Notes a sign of life about this RPC.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
-        self.asked = 0;
-        self.unknowns = 0;
+        if let Some(doubt) = &mut self.doubt {
+            doubt.asked = 0;
+            doubt.unknowns = 0;
+        }
     }
 
     /// Notes that the RPC moves on.
     pub(crate) fn progressed(&mut self, now: Instant) {
         self.heard(now);
-        self.backoff = 0;
-        self.only_busy = false;
+        if let Some(doubt) = &mut self.doubt {
+            doubt.backoff = 0;
+            doubt.only_busy = false;
+        }
+    }
+
+    /// When the client gives up, if it ever does.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        (self.deadline < Instant::FAR_FUTURE).then_some(self.deadline)
     }
 
     /// Since when the other side owes us something, or `None` if it is our turn, or the application's.

@@ -1,9 +1,6 @@
+use super::repairs::{Repairs, UnderWay};
 use crate::{Instant, Payload};
 use std::ops::Range;
-use std::time::Duration;
-
-/// Ranges waiting for retransmission in one message; a peer that asks for more asks again later.
-const MAX_RESEND_RANGES: usize = 64;
 
 /// A message being sent, or kept until the other side certainly has it.
 #[derive(Debug)]
@@ -18,11 +15,8 @@ pub(crate) struct Outgoing {
     granted: u32,
     /// Bytes sent at least once.
     sent: u32,
-    /// Ranges to send again, whole packets, sorted and disjoint.
-    resend: Vec<Range<u32>>,
-    resend_priority: u8,
-    /// The last bytes that were asked for again.
-    repeat: Option<Repeat>,
+    /// What was asked for again. Most messages arrive, so this is not part of what each of them holds.
+    repairs: Option<Box<Repairs>>,
     /// Priority of unscheduled bytes.
     pub(crate) unscheduled_priority: u8,
     /// Priority that the last grant named.
@@ -33,41 +27,6 @@ pub(crate) struct Outgoing {
     pub(crate) last_sent: Instant,
     /// Whether the message is an empty one whose only packet has not been sent yet.
     empty_unsent: bool,
-    /// The receiver lost what it had, so all is sent anew, as retransmissions.
-    restarted: bool,
-    /// How often that happened.
-    restarts: u32,
-}
-
-/// A retransmission that may still be under way.
-#[derive(Debug)]
-struct Repeat {
-    range: Range<u32>,
-    at: Instant,
-    /// Times that it was asked for again.
-    times: u32,
-}
-
-/// What may be under way to the receiver, besides what it misses.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct UnderWay {
-    /// Time in which what left usually arrives.
-    pub(crate) usual: Duration,
-    /// Longest time in which a repeated part is thought to arrive.
-    pub(crate) longest: Duration,
-    /// The same for a whole message of which the receiver knows nothing: its answer shows that it lives, so that there
-    /// is time.
-    pub(crate) longest_whole: Duration,
-    /// Most bytes under way.
-    pub(crate) bytes: u32,
-}
-
-impl UnderWay {
-    /// How long something is given to arrive that was sent so many times in vain: twice as long each time, for a link
-    /// may be slower than the receiver's patience, and repeats would make it slower still.
-    fn time(&self, times: u32, longest: Duration) -> Duration {
-        (self.usual * (1 << times.min(16))).min(longest)
-    }
 }
 
 /// One packet's part of a message.
@@ -102,15 +61,11 @@ impl Outgoing {
             unscheduled,
             granted: unscheduled,
             sent: 0,
-            resend: Vec::new(),
-            resend_priority: 0,
-            repeat: None,
+            repairs: None,
             unscheduled_priority: priority,
             scheduled_priority: 0,
             rtt_probe: None,
             last_sent: Instant::ZERO,
-            restarted: false,
-            restarts: 0,
         }
     }
 
@@ -142,12 +97,20 @@ impl Outgoing {
 
     /// Whether everything went out at least once and nothing waits to be repeated.
     pub(crate) fn all_sent(&self) -> bool {
-        self.remaining() == 0 && self.resend.is_empty() && !self.empty_unsent
+        self.remaining() == 0 && !self.to_repair() && !self.empty_unsent
     }
 
     /// Whether a packet could be sent now.
     pub(crate) fn sendable(&self) -> bool {
-        !self.resend.is_empty() || self.sent < self.granted || self.empty_unsent
+        self.sent < self.granted || self.empty_unsent || self.to_repair()
+    }
+
+    fn to_repair(&self) -> bool {
+        self.repairs.as_ref().is_some_and(|repairs| !repairs.ranges.is_empty())
+    }
+
+    fn repairs(&mut self) -> &mut Repairs {
+        self.repairs.get_or_insert_default()
     }
 
     pub(crate) fn slice(&self, range: Range<u32>) -> Payload {
@@ -166,21 +129,17 @@ impl Outgoing {
     /// Takes the next packet to send, or `None` if all that may be sent was. The path takes `most` bytes of payload.
     pub(crate) fn next_chunk(&mut self, now: Instant, most: u32) -> Option<Chunk> {
         self.packet_len = self.packet_len.min(most);
-        if let Some(range) = self.resend.first_mut() {
-            let whole = range.clone();
+        if let Some(repairs) = self.repairs.as_mut().filter(|repairs| !repairs.ranges.is_empty()) {
+            let whole = repairs.ranges[0].clone();
             let end = packet_end(whole.start, self.packet_len, self.unscheduled).min(whole.end);
             if end == whole.end {
-                self.resend.remove(0);
+                repairs.ranges.remove(0);
             } else {
-                range.start = end;
+                repairs.ranges[0].start = end;
             }
             self.last_sent = now;
-            return Some(Chunk {
-                range: whole.start..end,
-                incoming: whole.end,
-                retransmit: true,
-                priority: self.resend_priority,
-            });
+            let priority = repairs.priority;
+            return Some(Chunk { range: whole.start..end, incoming: whole.end, retransmit: true, priority });
         }
         if self.sent >= self.granted && !self.empty_unsent {
             return None;
@@ -190,7 +149,8 @@ impl Outgoing {
         self.empty_unsent = false;
         self.sent = end;
         self.last_sent = now;
-        if start == 0 && !self.wholly_unscheduled() && !self.restarted {
+        let restarted = self.repairs.as_ref().is_some_and(|repairs| repairs.restarted);
+        if start == 0 && !self.wholly_unscheduled() && !restarted {
             self.rtt_probe = Some(now);
         }
         let priority = if start < self.unscheduled || self.length() == 0 {
@@ -198,7 +158,7 @@ impl Outgoing {
         } else {
             self.scheduled_priority
         };
-        Some(Chunk { range: start..end, incoming: self.unscheduled, retransmit: self.restarted, priority })
+        Some(Chunk { range: start..end, incoming: self.unscheduled, retransmit: restarted, priority })
     }
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
@@ -230,44 +190,31 @@ impl Outgoing {
         if offset >= end {
             return ResendOutcome::NotSentYet;
         }
-        let streaming = now < self.last_sent + under_way.usual && self.repeat.is_none();
+        let repeated = self.repairs.as_ref().is_some_and(|repairs| repairs.repeat.is_some());
+        let streaming = now < self.last_sent + under_way.usual && !repeated;
         let end = if streaming { end.min(self.sent.saturating_sub(under_way.bytes)) } else { end };
         if offset >= end {
             return ResendOutcome::JustSent;
         }
         self.rtt_probe = None;
         // Not above what the message had at first: a retransmission that was not needed must not delay what was.
-        self.resend_priority = (priority & 7).min(self.unscheduled_priority);
+        self.repairs().priority = (priority & 7).min(self.unscheduled_priority);
         let start = packet_start(offset, self.packet_len, self.unscheduled);
         let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
-        if self.was_just_sent(now, under_way, start..end) {
+        if self.repairs().was_just_sent(now, under_way, start..end) {
             return ResendOutcome::JustSent;
         }
-        self.add_resend_range(start..end);
+        self.repairs().add(start..end);
         ResendOutcome::Queued
-    }
-
-    /// Whether part of the range was repeated so recently that it may be under way; otherwise notes that it is now.
-    fn was_just_sent(&mut self, now: Instant, under_way: UnderWay, range: Range<u32>) -> bool {
-        let overlaps = |last: &&Repeat| range.start < last.range.end && last.range.start < range.end;
-        let mut times = 0;
-        if let Some(last) = self.repeat.as_ref().filter(overlaps) {
-            if now < last.at + under_way.time(last.times, under_way.longest) {
-                return true;
-            }
-            times = last.times + 1;
-        }
-        self.repeat = Some(Repeat { range, at: now, times });
-        false
     }
 
     /// Starts over, for a receiver that does not know the message: the unscheduled part goes out again, the rest waits
     /// for grants again. Not if the receiver may not know it because it is still under way; then this returns false.
     pub(crate) fn restart(&mut self, now: Instant, under_way: UnderWay) -> bool {
-        if now < self.last_sent + under_way.time(self.restarts, under_way.longest_whole) {
+        if now < self.last_sent + under_way.time(self.repairs().restarts, under_way.longest_whole) {
             return false;
         }
-        self.restarts += 1;
+        self.repairs().restarts += 1;
         self.start_over();
         true
     }
@@ -276,23 +223,11 @@ impl Outgoing {
         self.empty_unsent = self.length() == 0;
         self.granted = self.unscheduled;
         self.sent = 0;
-        self.resend.clear();
         self.rtt_probe = None;
-        self.repeat = None;
-        self.restarted = true;
-    }
-
-    fn add_resend_range(&mut self, mut new: Range<u32>) {
-        let first = self.resend.partition_point(|range| range.end < new.start);
-        let last = self.resend.partition_point(|range| range.start <= new.end);
-        if first == last && self.resend.len() >= MAX_RESEND_RANGES {
-            return;
-        }
-        if first < last {
-            new.start = new.start.min(self.resend[first].start);
-            new.end = new.end.max(self.resend[last - 1].end);
-        }
-        self.resend.splice(first..last, [new]);
+        let repairs = self.repairs();
+        repairs.ranges.clear();
+        repairs.repeat = None;
+        repairs.restarted = true;
     }
 }
 
@@ -312,6 +247,7 @@ fn packet_start(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn message(length: usize, unscheduled: u32) -> Outgoing {
         Outgoing::new(Payload::Phantom(length), 1424, unscheduled, 5)
@@ -419,6 +355,6 @@ mod tests {
         for offset in [0, 5696, 2848, 1424] {
             message.resend(Instant::ZERO, UnderWay::default(), (offset, 1424), 7);
         }
-        assert_eq!(message.resend, vec![0..4272, 5696..7120]);
+        assert_eq!(message.repairs().ranges, vec![0..4272, 5696..7120]);
     }
 }

@@ -2,8 +2,10 @@
 
 mod message;
 mod pacer;
+mod repairs;
 mod srpt;
 
-pub(crate) use message::{Chunk, Outgoing, ResendOutcome, UnderWay};
+pub(crate) use message::{Chunk, Outgoing, ResendOutcome};
 pub(crate) use pacer::Pacer;
+pub(crate) use repairs::UnderWay;
 pub(crate) use srpt::{SendQueue, SendRank};

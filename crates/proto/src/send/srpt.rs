@@ -1,5 +1,6 @@
 use crate::rpc::RpcKey;
 use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU16;
 
 /// Messages with something to send, shortest remaining first, and the oldest among the long ones.
 ///
@@ -42,13 +43,19 @@ pub(crate) struct SendRank {
     /// When the RPC began, and whether the message is a long one, which also takes part in the FIFO share.
     age: u64,
     rpc: RpcKey,
-    class: u8,
+    /// Not zero, so that it costs nothing to have no rank.
+    class_plus_one: NonZeroU16,
 }
 
 impl SendRank {
     /// `long` messages also take part in the FIFO share.
     pub(crate) fn new(remaining: u32, born: u64, long: bool, rpc: RpcKey) -> SendRank {
-        SendRank { age: born << 1 | u64::from(long), rpc, class: class_of(remaining) as u8 }
+        let class_plus_one = NonZeroU16::MIN.saturating_add(class_of(remaining) as u16);
+        SendRank { age: born << 1 | u64::from(long), rpc, class_plus_one }
+    }
+
+    fn class(self) -> usize {
+        usize::from(self.class_plus_one.get()) - 1
     }
 
     pub(crate) fn is_long(self) -> bool {
@@ -87,7 +94,7 @@ impl SendQueue {
         if self.entries > 2 * self.len + SendQueue::MOST_STALE {
             self.discard_stale(is_current);
         }
-        let class = usize::from(rank.class);
+        let class = rank.class();
         self.queues[class].push_back(rank);
         self.occupied[class / 64] |= 1 << (class % 64);
         self.entries += 1;
@@ -109,7 +116,7 @@ impl SendQueue {
 
     /// Takes out a rank that does not count any more.
     pub(crate) fn remove(&mut self, rank: SendRank) {
-        let class = usize::from(rank.class);
+        let class = rank.class();
         if self.queues[class].front() == Some(&rank) {
             self.drop_first(class);
         }
@@ -213,7 +220,7 @@ mod tests {
         queue.insert(rank(1, 1), |_| true);
         for born in 2..10_000 {
             let cancelled = rank(100, born);
-            queue.insert(cancelled, |rank| rank.class == 1);
+            queue.insert(cancelled, |rank| rank.class() == 1);
             queue.remove(cancelled);
         }
         assert!(queue.entries < 100);

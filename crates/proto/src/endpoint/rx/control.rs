@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::peer::PeerKey;
-use crate::rpc::{RpcKey, State};
+use crate::rpc::{Doubt, RpcKey, State};
 use crate::send::{ResendOutcome, UnderWay};
 use crate::wire::{ACK_LEN, Ack, COMMON_LEN, Header, Packet};
 use crate::{Discard, Instant, RpcError};
@@ -50,18 +50,19 @@ impl Endpoint {
             return self.resend_of_unknown(from, peer, header);
         };
         let under_way = self.under_way(self.rpcs[key].peer);
+        let remote = self.remote(&self.rpcs[key]);
         let rpc = &mut self.rpcs[key];
         rpc.known_to_server = true;
         if rpc.incoming().is_none() {
             // Not while the sender of the RESEND itself owes us something: its asking must not keep us from asking.
             rpc.heard(now);
         }
-        let (to, sender_id) = (rpc.remote, rpc.sender_id());
+        let sender_id = rpc.sender_id();
         let wanted = (offset, length);
         let outcome = rpc.outgoing_mut().map(|message| message.resend(now, under_way, wanted, priority));
         self.update_send_rank(key);
         if outcome != Some(ResendOutcome::Queued) {
-            self.send_busy(to, sender_id, false);
+            self.send_busy(remote, sender_id, false);
         }
         if matches!(self.rpcs[key].state, State::Arriving(_)) {
             // The client has sent all that it may: what is missing was lost.
@@ -107,6 +108,7 @@ impl Endpoint {
         let under_way = self.under_way(self.rpcs[key].peer);
         let rpc = &mut self.rpcs[key];
         let known = rpc.known_to_server;
+        let &Doubt { asked, was_stopped, only_busy, .. } = rpc.doubt();
         match &mut rpc.state {
             _ if header.sequence == Header::ENDED => self.fail(now, key, RpcError::Dropped),
             State::Requesting(request) if header.sequence == Header::TOO_LONG => {
@@ -115,16 +117,17 @@ impl Endpoint {
             }
             // UNKNOWN answers only a RESEND. One that was not asked for is a copy, or from before the last question was
             // answered: to start over for each of them would be a flood.
-            State::Requesting(request) if (!known || request.remaining() > 0) && rpc.asked == 0 => {
+            State::Requesting(request) if (!known || request.remaining() > 0) && asked == 0 => {
                 return Err(Discard::Duplicate);
             }
-            State::Requesting(request) if request.all_sent() && rpc.was_stopped && !rpc.only_busy => {
+            State::Requesting(request) if request.all_sent() && was_stopped && !only_busy => {
                 self.fail(now, key, RpcError::ServerRestarted);
             }
             State::Requesting(request) if !known || request.remaining() > 0 => {
                 // The server lives, whether or not the request goes out again at once.
-                rpc.asked = 0;
-                if request.restart(now, under_way) {
+                let restarted = request.restart(now, under_way);
+                rpc.doubt_mut().asked = 0;
+                if restarted {
                     rpc.known_to_server = false;
                     self.update_send_rank(key);
                 } else {
@@ -140,9 +143,10 @@ impl Endpoint {
     /// an old one, from before the request reached the server; so the server is asked again before that is believed.
     fn doubt(&mut self, now: Instant, key: RpcKey) {
         let rpc = &mut self.rpcs[key];
-        rpc.unknowns += 1;
-        rpc.backoff = 0;
-        if rpc.unknowns >= Endpoint::UNKNOWNS_BELIEVED {
+        let doubt = rpc.doubt_mut();
+        doubt.unknowns += 1;
+        doubt.backoff = 0;
+        if doubt.unknowns >= Endpoint::UNKNOWNS_BELIEVED {
             self.fail(now, key, RpcError::ServerRestarted);
         } else {
             self.arm(key);
@@ -158,7 +162,7 @@ impl Endpoint {
         self.resend_answered(now, key);
         let rpc = &mut self.rpcs[key];
         rpc.heard(now);
-        rpc.only_busy = no_room;
+        rpc.doubt_mut().only_busy = no_room;
         rpc.known_to_server |= !no_room;
         self.expect(key);
         self.arm(key);
@@ -187,13 +191,15 @@ impl Endpoint {
             // and if nothing comes in the usual time it is asked for. Later ones say nothing new: did they end the
             // back-off too, the two sides would drive each other to flood a slow link.
             let rpc = &mut self.rpcs[key];
-            rpc.asked = 0;
-            if !std::mem::replace(&mut rpc.response_sent, true) {
-                rpc.backoff = 0;
+            let said_before = std::mem::replace(&mut rpc.response_sent, true);
+            let doubt = rpc.doubt_mut();
+            doubt.asked = 0;
+            if !said_before {
+                doubt.backoff = 0;
             }
-            let (to, sender_id) = (rpc.remote, rpc.sender_id());
+            let sender_id = rpc.sender_id();
             self.arm(key);
-            self.send_busy(to, sender_id, false);
+            self.send_busy(self.remote(&self.rpcs[key]), sender_id, false);
             return Ok(());
         }
         if !self.may_reply(peer, ACK_LEN) {

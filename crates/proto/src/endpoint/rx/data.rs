@@ -7,7 +7,6 @@ use crate::recv::{Accepted, Incoming, Patience};
 use crate::rpc::{RpcKey, State};
 use crate::wire::{COMMON_LEN, CUTOFFS_LEN, Data, ExtensionBits, Header, Packet};
 use crate::{Discard, Instant, Payload, RpcError};
-use bytes::Bytes;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -95,7 +94,7 @@ impl Endpoint {
         self.stats.incast_marked += u64::from(incast);
         if whole {
             self.note_size(data);
-            let key = self.begin(now, id, peer, from, State::Executing);
+            let key = self.begin(now, id, peer, from.port(), State::Executing);
             self.rpcs[key].incast = incast;
             self.stats.bytes_received += body.len() as u64;
             self.note_arrival(now, body.len() as u32, false);
@@ -104,8 +103,8 @@ impl Endpoint {
             return Ok(());
         }
         self.note_size(data);
-        let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
-        let key = self.begin(now, id, peer, from, State::Arriving(message));
+        let message = Box::new(Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_))));
+        let key = self.begin(now, id, peer, from.port(), State::Arriving(message));
         self.rpcs[key].incast = incast;
         self.receive(now, key, data, offset, body)
     }
@@ -121,7 +120,7 @@ impl Endpoint {
         let key = self.rpcs.find_client(header.client_id()).ok_or(Discard::UnknownRpc)?;
         let peer = self.rpcs[key].peer;
         self.note_extensions(peer, data);
-        let remote = self.rpcs[key].remote;
+        let remote = self.remote(&self.rpcs[key]);
         self.check_cutoff_version(now, peer, remote, header.client_id(), data);
         if data.message_length > self.longest_accepted() {
             let limit = self.longest_accepted();
@@ -131,7 +130,7 @@ impl Endpoint {
         if let State::Requesting(request) = &self.rpcs[key].state {
             let unscheduled = data.incoming.min(data.message_length);
             self.usual_response = (self.usual_response / 8 * 7).saturating_add(unscheduled / 8);
-            if self.rpcs[key].asked == 0 && self.rpcs[key].backoff == 0 && request.all_sent() {
+            if self.rpcs[key].doubt().asked == 0 && self.rpcs[key].doubt().backoff == 0 && request.all_sent() {
                 let sent_at = request.last_sent;
                 self.sample_rtt(now, peer, sent_at);
             }
@@ -146,7 +145,7 @@ impl Endpoint {
             }
             self.check_room(data.message_length)?;
             self.note_size(data);
-            let message = Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_)));
+            let message = Box::new(Incoming::new(data.message_length, data.incoming, matches!(body, Body::Phantom(_))));
             self.change_state(key, State::Replying(message));
         }
         self.receive(now, key, data, offset, body)
@@ -172,7 +171,7 @@ impl Endpoint {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
         };
-        let waited_since = self.rpcs[key].waiting_since().filter(|_| self.rpcs[key].backoff > 0);
+        let waited_since = self.rpcs[key].waiting_since().filter(|_| self.rpcs[key].doubt().backoff > 0);
         let accepted = self
             .with_incoming(key, |message| {
                 let probe = message.rtt_probe.filter(|(from, _)| offset >= *from);
@@ -214,7 +213,7 @@ impl Endpoint {
             Accepted::Duplicate => Err(Discard::Duplicate),
             Accepted::Fresh { gap, .. } => {
                 self.stats.bytes_received += u64::from(len);
-                if gap || self.rpcs[key].timer.is_none() {
+                if gap || self.rpcs[key].timer == Instant::FAR_FUTURE {
                     self.arm(key);
                 }
                 Ok(())
@@ -231,7 +230,7 @@ impl Endpoint {
             return Err(Discard::Inconsistent);
         }
         self.check_room(data.message_length)?;
-        let anew = Incoming::new(data.message_length, data.incoming, phantom);
+        let anew = Box::new(Incoming::new(data.message_length, data.incoming, phantom));
         let state = match self.rpcs[key].state {
             State::Replying(_) => State::Replying(anew),
             _ => State::Arriving(anew),
@@ -297,7 +296,7 @@ impl Endpoint {
 
 fn to_payload(body: Body<'_>) -> Payload {
     match body {
-        Body::Bytes(bytes) => Payload::Bytes(Bytes::copy_from_slice(bytes)),
+        Body::Bytes(bytes) => Payload::copy_of(bytes),
         Body::Phantom(len) => Payload::Phantom(len),
     }
 }
