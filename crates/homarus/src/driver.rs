@@ -1,9 +1,10 @@
 use crate::Error;
+use crate::builder::LINUX_MAX_MESSAGE;
 use crate::clock::Clock;
 use crate::peers::KnownPeers;
 use bytes::Bytes;
 use homarus_io::{PacketIo, Received};
-use homarus_proto::{CallOptions, Endpoint as Core, Event, IncomingRpc, Instant, RpcId, Transmit};
+use homarus_proto::{CallOptions, Endpoint as Core, Event, Framing, IncomingRpc, Instant, RpcId, SendError, Transmit};
 use std::io;
 use std::net::SocketAddr;
 
@@ -58,15 +59,25 @@ impl Driver {
         message: Bytes,
         options: CallOptions,
     ) -> Result<RpcId, Error> {
-        let peer = self.peers.check(self.io.local_addr(), peer)?;
+        let peer = self.peers.check(self.core.config().framing, self.io.local_addr(), peer)?;
         self.learn_mtu(peer);
-        Ok(self.core.send_request(now, peer, message, options)?)
+        self.core.send_request(now, peer, message, options).map_err(|error| self.explain(error))
     }
 
     /// Answers a request. Nothing leaves before [`flush`](Self::flush).
     pub(crate) fn respond(&mut self, now: Instant, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
         self.learn_mtu(rpc.client());
-        Ok(self.core.send_response(now, rpc, message)?)
+        self.core.send_response(now, rpc, message).map_err(|error| self.explain(error))
+    }
+
+    /// Over IP the limit on messages is the Linux module's, unless it was set lower or lifted.
+    fn explain(&self, error: SendError) -> Error {
+        match error {
+            SendError::TooLong { length, limit: LINUX_MAX_MESSAGE } if self.core.config().framing == Framing::Ip => {
+                Error::TooLongForLinux { length }
+            }
+            other => other.into(),
+        }
     }
 
     pub(crate) fn reject(&mut self, now: Instant, rpc: IncomingRpc) {

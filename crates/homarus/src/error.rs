@@ -1,3 +1,4 @@
+use crate::AddressError;
 use homarus_proto::{ConfigError, RpcError, SendError};
 use std::io;
 use std::net::SocketAddr;
@@ -31,8 +32,19 @@ pub enum Error {
     /// A setting is outside what the protocol can do. From making an endpoint.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// A text is no address.
+    #[error("{0}")]
+    Address(#[from] AddressError),
+    /// The host of an address was not found. From looking it up, or making an endpoint.
+    #[error("cannot find {address}: {source}: check the host's name")]
+    Resolve {
+        /// The address.
+        address: String,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
     /// The socket could not be set up. From making an endpoint.
-    #[error("cannot bind {address}: {source}: choose an address of this machine and a free port (port 0 takes any)")]
+    #[error("cannot bind {address}: {source}{}", advice(.source))]
     Bind {
         /// The address asked for.
         address: String,
@@ -50,6 +62,16 @@ pub enum Error {
     /// The request or response was not accepted for sending. Nothing was sent.
     #[error("{0}")]
     Send(#[from] SendError),
+    /// The request or response, for a peer reached over IP, is longer than the Linux Homa module accepts. Nothing was
+    /// sent.
+    #[error(
+        "message of {length} bytes exceeds the 1000000 that hosts with the Linux Homa module accept: split it, use Homa \
+         over UDP, or allow it by Builder::long_messages_over_ip if all peers are homarus"
+    )]
+    TooLongForLinux {
+        /// Bytes in the message.
+        length: usize,
+    },
     /// The request was sent and ended without a response.
     #[error("{0}")]
     Rpc(#[from] RpcError),
@@ -73,8 +95,23 @@ impl Error {
     /// Whether it is certain that no server executed the request, so that repeating the call does no harm.
     pub fn is_unexecuted(&self) -> bool {
         match self {
-            Error::Config(_) | Error::Bind { .. } | Error::Peer { .. } | Error::Send(_) => true,
+            Error::Config(_)
+            | Error::Address(_)
+            | Error::Resolve { .. }
+            | Error::Bind { .. }
+            | Error::Peer { .. }
+            | Error::Send(_)
+            | Error::TooLongForLinux { .. } => true,
             Error::Rpc(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => false,
         }
+    }
+}
+
+/// What to do about an error of a socket, unless the driver has said it.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        _ if error.get_ref().is_some() => "",
+        io::ErrorKind::PermissionDenied => ": choose a port from 1024 up, or run it with more privileges",
+        _ => ": choose an address of this machine and a free port (port 0 takes any)",
     }
 }

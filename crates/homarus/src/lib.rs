@@ -1,6 +1,7 @@
 //! Homa for applications: request/response messages with low tail latency, async and blocking.
 //!
-//! An [`Endpoint`] is a client and a server on one UDP socket. A call sends a message of any length to a peer and gets
+//! An [`Endpoint`] is a client and a server on one UDP socket, or on a raw one for [hosts that run the Linux Homa
+//! module](Builder). A call sends a message of any length to a peer and gets
 //! one back; there are no connections to set up, and a short call is not held up by the long ones beside it.
 //!
 //! ```
@@ -41,6 +42,7 @@
 //! way to the shortest round trips, above all with [spinning](blocking::Spin).
 #![deny(unsafe_code)]
 
+mod address;
 mod asynch;
 pub mod blocking;
 mod builder;
@@ -57,11 +59,12 @@ mod peers;
 mod request;
 mod timer;
 
+pub use address::{Address, AddressError};
 pub use asynch::{Call, Client, Endpoint, Requests, ServeOptions};
 pub use builder::Builder;
 pub use bytes::Bytes;
 pub use error::Error;
-pub use homarus_io::{PacketIo, UdpConfig};
+pub use homarus_io::{Capture, CaptureCounters, PacketIo, RawConfig, UdpConfig};
 pub use homarus_proto::{
     CallOptions, Config, ConfigError, Framing, PeerView, RpcError, SendError, Stats, Unreachable, View,
 };

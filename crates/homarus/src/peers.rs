@@ -1,5 +1,6 @@
 use crate::Error;
 use foldhash::fast::RandomState;
+use homarus_proto::Framing;
 use std::collections::HashSet;
 use std::net::{SocketAddr, SocketAddrV6};
 
@@ -30,7 +31,7 @@ impl KnownPeers {
     }
 
     /// The one form of `peer` that packets from it will bear, if a socket bound to `local` can send there.
-    pub(crate) fn check(&self, local: SocketAddr, peer: SocketAddr) -> Result<SocketAddr, Error> {
+    pub(crate) fn check(&self, framing: Framing, local: SocketAddr, peer: SocketAddr) -> Result<SocketAddr, Error> {
         if self.last == Some(peer) {
             return Ok(peer);
         }
@@ -47,6 +48,8 @@ impl KnownPeers {
             "the unspecified address belongs to nobody: give the server's own address"
         } else if one_form.is_ipv6() && local.is_ipv4() {
             "this endpoint is bound to an IPv4 address: bind to an IPv6 address such as [::]:0"
+        } else if framing == Framing::Ip && one_form.is_ipv4() && local.is_ipv6() {
+            "this endpoint speaks Homa over IPv6: bind another one to an IPv4 address such as homa://0.0.0.0:0"
         } else {
             return Ok(one_form);
         };
@@ -85,16 +88,18 @@ mod tests {
         let peers = KnownPeers::new(2);
         let v4 = addr("127.0.0.1:1");
         let v6 = addr("[::1]:1");
-        assert!(peers.check(v4, addr("10.0.0.1:0")).is_err());
-        assert!(peers.check(v4, addr("0.0.0.0:7")).is_err());
-        assert!(peers.check(v4, addr("[::1]:7")).is_err());
-        assert!(peers.check(v6, addr("[::1]:7")).is_ok());
+        assert!(peers.check(Framing::Udp, v4, addr("10.0.0.1:0")).is_err());
+        assert!(peers.check(Framing::Udp, v4, addr("0.0.0.0:7")).is_err());
+        assert!(peers.check(Framing::Udp, v4, addr("[::1]:7")).is_err());
+        assert!(peers.check(Framing::Udp, v6, addr("[::1]:7")).is_ok());
+        assert!(peers.check(Framing::Udp, v6, addr("127.0.0.1:7")).is_ok());
+        assert!(peers.check(Framing::Ip, v6, addr("127.0.0.1:7")).is_err());
     }
 
     #[test]
     fn a_mapped_address_is_the_ipv4_peer() {
         let peers = KnownPeers::new(2);
-        let mapped = peers.check(addr("127.0.0.1:1"), addr("[::ffff:10.0.0.1]:7"));
+        let mapped = peers.check(Framing::Udp, addr("127.0.0.1:1"), addr("[::ffff:10.0.0.1]:7"));
         assert_eq!(mapped.ok(), Some(addr("10.0.0.1:7")));
     }
 }

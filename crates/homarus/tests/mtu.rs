@@ -1,7 +1,7 @@
 //! Paths of several MTUs, each in a network namespace of its own.
 
 mod common;
-#[path = "../../io/tests/udp/namespace.rs"]
+#[path = "../../io/tests/common/namespace.rs"]
 mod namespace;
 
 use common::{echo_server, pattern, run};

@@ -8,6 +8,7 @@ use crate::{PacketIo, Received};
 use file::Writer;
 use headers::Around;
 use homarus_proto::{Framing, Payload, Transmit};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -124,6 +125,12 @@ impl State {
             self.failed = true;
             self.error = Some(error);
         }
+    }
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture").field("counters", &self.counters()).finish_non_exhaustive()
     }
 }
 

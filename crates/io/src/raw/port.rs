@@ -48,7 +48,10 @@ fn explain(error: io::Error, port: u16) -> io::Error {
     if error.kind() != io::ErrorKind::AddrInUse {
         return error;
     }
-    io::Error::new(error.kind(), format!("Homa port {port} belongs to another endpoint of this host"))
+    io::Error::new(
+        error.kind(),
+        format!("Homa port {port} belongs to another endpoint of this host: choose another (port 0 takes any)"),
+    )
 }
 
 #[cfg(test)]

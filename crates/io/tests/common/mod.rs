@@ -3,6 +3,8 @@
 
 #[path = "namespace.rs"]
 pub(crate) mod namespace;
+#[path = "router.rs"]
+pub(crate) mod router;
 
 use homarus_io::{PacketIo, Received, UdpConfig, UdpIo};
 use homarus_proto::{Payload, Transmit, Unreachable};

@@ -1,12 +1,10 @@
 //! Runs a test again inside a network namespace of its own, where it can make links as it likes.
+#![allow(dead_code)]
 
-use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
-use std::thread::JoinHandle;
 
 /// Set inside the namespace, to the process in the namespace of the router.
-const ROUTER: &str = "HOMARUS_IO_ROUTER";
+pub(crate) const ROUTER: &str = "HOMARUS_IO_ROUTER";
 
 /// Whether the test named `test` runs inside its namespace, and is to do its work. Outside it is started again
 /// inside, after the shell commands `setup`, and must succeed there.
@@ -32,18 +30,6 @@ pub(crate) fn enter(test: &str, setup: &str) -> bool {
         .unwrap();
     assert!(status.success(), "{test} failed inside its namespace");
     false
-}
-
-/// Runs `work` on a thread of its own in the router's namespace.
-pub(crate) fn in_router<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    let router = std::env::var(ROUTER).unwrap();
-    std::thread::spawn(move || {
-        let namespace = File::open(format!("/proc/{router}/ns/net")).unwrap();
-        // SAFETY: plain integers; it concerns this thread only.
-        let result = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-        work()
-    })
 }
 
 /// Runs a shell command inside the namespace.

@@ -1,6 +1,7 @@
 //! What the network reports, between two hosts.
 
-use crate::common::namespace::{enter, in_router};
+use crate::common::namespace::enter;
+use crate::common::router::in_router;
 use crate::common::*;
 use crate::{between, bind_port, post};
 use homarus_io::{PacketIo, RawConfig, RawIo};
