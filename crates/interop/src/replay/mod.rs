@@ -1,0 +1,1 @@
+//! Captured conversations of the Linux module.
