@@ -28,7 +28,7 @@ fn third_hundred() {
 /// Seeds that once showed a bug, and what it was.
 #[test]
 fn found_before() {
-    const FOUND: [(u64, &str); 17] = [
+    const FOUND: [(u64, &str); 19] = [
         (1, "two silent RPCs passed the turn to ask to each other for ever"),
         (3957, "NEED_ACK kept a client from asking for a lost response"),
         (3009, "an UNKNOWN that was late ended an RPC whose response was arriving"),
@@ -46,6 +46,8 @@ fn found_before() {
         (36885, "requests that waited at a slow port were sent again and again behind themselves"),
         (1775, "a host's first request paid for a long reply to a stranger"),
         (285302, "a request that had arrived meanwhile kept the turn to ask"),
+        (205622, "three late UNKNOWNs that answered one question ended a request"),
+        (256860, "a request starved by higher priorities was given up by a server whose client asked for it"),
     ];
     for (seed, what) in FOUND {
         if let Err(violation) = run_seed(seed, Options::default()) {

@@ -2,7 +2,7 @@
 
 use crate::script::{PEER_ID, Script, contents, data, linux_like};
 use homarus_proto::wire::{Data, ExtensionBits, Header, Packet};
-use homarus_proto::{Config, RpcError};
+use homarus_proto::{Config, Discard, RpcError};
 use std::time::Duration;
 
 /// Copies of UNKNOWN, and UNKNOWN out of the blue, must not make a flood of the request.
@@ -23,6 +23,21 @@ fn unknown_that_was_not_asked_for_changes_nothing() {
 }
 
 /// Its host slept for longer than a server remembers: it must not ask for a second execution.
+#[test]
+fn late_copies_of_one_unknown_do_not_end_a_request() {
+    let mut script = Script::new(linux_like());
+    let id = script.calls(contents(100));
+    script.sends_all();
+    script.gets(id | 1, Packet::Busy).expect("taken");
+    while script.waits(Duration::from_millis(10)).is_empty() {}
+    assert!(script.gets(id | 1, Packet::Unknown).is_ok(), "an answer to a question");
+    for _ in 0..9 {
+        assert_eq!(script.gets(id | 1, Packet::Unknown), Err(Discard::Duplicate));
+    }
+    script.gets_data(id | 1, &contents(5), 0..5).expect("taken");
+    assert_eq!(script.outcome(id), Ok(contents(5).into()));
+}
+
 #[test]
 fn who_was_stopped_does_not_start_over() {
     let mut script = Script::new(linux_like());

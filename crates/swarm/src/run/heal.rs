@@ -17,10 +17,15 @@ const PROBES: usize = 8;
 /// Times that a host is called whose answers a forged packet may spoil.
 const ATTEMPTS: usize = 50;
 
-/// Packets that a run may take for each request, for each kilobyte, and each time that a silent host may be asked.
+/// Packets that a run may take for each request, for each kilobyte or each full packet of it where packets are small, and
+/// each time that a silent host may be asked.
 const PACKETS_PER_CALL: u64 = 100;
 const PACKETS_PER_KILOBYTE: u64 = 40;
+const PACKETS_PER_PACKET: u64 = 8;
 const PACKETS_PER_QUESTION: u64 = 3;
+
+/// Bytes of headers in a packet with data over IPv4 and UDP.
+const HEADERS: usize = 84;
 
 /// By how much the packets of other people's making may multiply these.
 const PACKETS_PER_FORGERY: u64 = 10;
@@ -79,8 +84,10 @@ impl Run<'_> {
             storm += configs().filter_map(|config| config.default_deadline).max().unwrap_or_default();
         }
         let questions = (storm.as_nanos() / patience.as_nanos().max(1)) as u64;
-        let honest =
-            calls * (PACKETS_PER_CALL + PACKETS_PER_QUESTION * questions) + PACKETS_PER_KILOBYTE * bytes as u64 / 1_000;
+        let smallest =
+            configs().map(|config| config.mtu).min().unwrap_or_default().saturating_sub(HEADERS).max(1) as u64;
+        let contents = (PACKETS_PER_KILOBYTE * bytes as u64 / 1_000).max(PACKETS_PER_PACKET * bytes as u64 / smallest);
+        let honest = calls * (PACKETS_PER_CALL + PACKETS_PER_QUESTION * questions) + contents;
         if scenario.weather.is_honest() { honest } else { PACKETS_PER_FORGERY * honest }
     }
 

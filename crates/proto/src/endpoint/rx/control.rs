@@ -56,6 +56,9 @@ impl Endpoint {
         if rpc.incoming().is_none() {
             // Not while the sender of the RESEND itself owes us something: its asking must not keep us from asking.
             rpc.heard(now);
+        } else {
+            // But it lives, and what it sent may be starved by higher priorities: it is not to be given up.
+            rpc.doubt_mut().asking_since = now;
         }
         let sender_id = rpc.sender_id();
         let wanted = (offset, length);
@@ -134,16 +137,20 @@ impl Endpoint {
                     self.arm(key);
                 }
             }
-            _ => self.doubt(now, key),
+            _ => return self.doubt(now, key),
         }
         Ok(())
     }
 
     /// A server that had the whole request says that it does not know it. It may have restarted, or the packet may be
-    /// an old one, from before the request reached the server; so the server is asked again before that is believed.
-    fn doubt(&mut self, now: Instant, key: RpcKey) {
+    /// an old one, from before the request reached the server; so the server is asked again before that is believed, and
+    /// each question counts for one answer, however late the others are.
+    fn doubt(&mut self, now: Instant, key: RpcKey) -> Result<(), Discard> {
         let rpc = &mut self.rpcs[key];
         let doubt = rpc.doubt_mut();
+        if u32::from(doubt.unknowns) >= doubt.asked {
+            return Err(Discard::Duplicate);
+        }
         doubt.unknowns += 1;
         doubt.backoff = 0;
         if doubt.unknowns >= Endpoint::UNKNOWNS_BELIEVED {
@@ -151,6 +158,7 @@ impl Endpoint {
         } else {
             self.arm(key);
         }
+        Ok(())
     }
 
     /// UNKNOWN packets in a row, without any sign that the server knows the RPC, after which it counts as forgotten.
