@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod call;
+mod capture;
 mod compare;
 mod out;
 mod runtime;

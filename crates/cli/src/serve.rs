@@ -1,24 +1,29 @@
 //! `homarus serve`: answers every request with its own contents.
 
-use crate::{out, runtime, size};
+use crate::{capture, out, runtime, size};
 use anyhow::{Context, Result};
 use clap::Args;
-use homarus::{Endpoint, Metrics};
+use homarus::{Address, Capture, Endpoint, Metrics};
 use serde::Serialize;
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Answer every request with its own contents (echo), until Ctrl-C
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address to serve on: ADDRESS:PORT; 0.0.0.0 or [::] for all interfaces, port 0 for any free one
-    #[arg(default_value = "127.0.0.1:4000")]
-    address: String,
+    /// Addresses to serve on: HOST:PORT over UDP, homa://HOST:PORT over IP for hosts that run the Linux Homa module;
+    /// 0.0.0.0 or [::] for all interfaces, port 0 for any free one
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:4000")]
+    addresses: Vec<Address>,
     /// Seconds between two lines of statistics while requests come; 0 for none
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     stats: u64,
+    /// Write what is sent and received to a file, for Wireshark or `homarus dissect`
+    #[arg(long, value_name = "FILE.pcapng")]
+    capture: Option<PathBuf>,
     /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
@@ -32,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[serde(rename_all = "lowercase", tag = "event")]
 enum Line {
     /// Ready for requests.
-    Listening { address: SocketAddr },
+    Listening { address: String },
     /// Since the line before.
     Stats(Served),
     /// Since the start.
@@ -40,7 +45,7 @@ enum Line {
 }
 
 /// What was done in some time.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Served {
     seconds: f64,
     requests: u64,
@@ -59,20 +64,22 @@ struct Served {
 }
 
 impl Served {
-    fn between(before: &Metrics, after: &Metrics, time: Duration) -> Served {
-        let (earlier, later) = (&before.stats, &after.stats);
-        Served {
-            seconds: time.as_secs_f64(),
-            requests: later.requests_received - earlier.requests_received,
-            bytes_received: later.bytes_received - earlier.bytes_received,
-            bytes_sent: later.bytes_sent - earlier.bytes_sent,
-            packets_received: later.packets_received - earlier.packets_received,
-            packets_sent: later.packets_sent - earlier.packets_sent,
-            resends: later.resends_sent - earlier.resends_sent,
-            packets_resent: later.data_resent - earlier.data_resent,
-            peers: after.view.peers,
-            held: after.view.server_rpcs,
+    /// By all endpoints together.
+    fn between(before: &[Metrics], after: &[Metrics], time: Duration) -> Served {
+        let mut served = Served { seconds: time.as_secs_f64(), ..Served::default() };
+        for (before, after) in before.iter().zip(after) {
+            let (earlier, later) = (&before.stats, &after.stats);
+            served.requests += later.requests_received - earlier.requests_received;
+            served.bytes_received += later.bytes_received - earlier.bytes_received;
+            served.bytes_sent += later.bytes_sent - earlier.bytes_sent;
+            served.packets_received += later.packets_received - earlier.packets_received;
+            served.packets_sent += later.packets_sent - earlier.packets_sent;
+            served.resends += later.resends_sent - earlier.resends_sent;
+            served.packets_resent += later.data_resent - earlier.data_resent;
+            served.peers += after.view.peers;
+            served.held += after.view.server_rpcs;
         }
+        served
     }
 
     fn describe(&self) -> String {
@@ -116,27 +123,51 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode> {
 }
 
 async fn serve(args: &ServeArgs) -> Result<()> {
-    let endpoint = Endpoint::bind(&args.address).await?;
-    Line::Listening { address: endpoint.local_addr() }.print(args.json)?;
-    let start = Instant::now();
-    tokio::select! {
-        result = print_stats(args, &endpoint) => result?,
-        signal = runtime::interrupt() => signal?,
-        () = answer(&endpoint) => {}
+    let capture = capture::create(args.capture.as_deref())?;
+    let mut endpoints = Vec::new();
+    for address in &args.addresses {
+        let mut builder = Endpoint::builder();
+        if let Some(capture) = &capture {
+            builder = builder.capture(capture.clone());
+        }
+        let endpoint = builder.bind_address(address).await?;
+        let bound = Address::new(address.framing(), endpoint.local_addr());
+        Line::Listening { address: bound.to_string() }.print(args.json)?;
+        endpoints.push(endpoint);
     }
-    let total = Served::between(&Metrics::default(), &endpoint.metrics(), start.elapsed());
+    let start = Instant::now();
+    let mut answering: JoinSet<()> = endpoints.iter().cloned().map(answer).collect();
     tokio::select! {
-        ended = endpoint.shutdown(GRACE) => if let Err(error) = ended {
-            out::note(&error.to_string());
-        },
-        () = answer(&endpoint) => {}
+        result = print_stats(args, &endpoints, capture.as_ref()) => result?,
+        signal = runtime::interrupt() => signal?,
+        _ = answering.join_next() => {}
+    }
+    let before = vec![Metrics::default(); endpoints.len()];
+    let total = Served::between(&before, &metrics(&endpoints), start.elapsed());
+    tokio::select! {
+        () = shut_down(endpoints) => {}
         // Asked twice.
         signal = runtime::interrupt() => signal?,
     }
+    capture::flush(capture.as_ref());
     Line::Total(total).print(args.json)
 }
 
-async fn answer(endpoint: &Endpoint) {
+async fn shut_down(endpoints: Vec<Endpoint>) {
+    let end = |endpoint: Endpoint| async move { endpoint.shutdown(GRACE).await };
+    let mut ending: JoinSet<_> = endpoints.into_iter().map(end).collect();
+    while let Some(ended) = ending.join_next().await {
+        if let Ok(Err(error)) = ended {
+            out::note(&error.to_string());
+        }
+    }
+}
+
+fn metrics(endpoints: &[Endpoint]) -> Vec<Metrics> {
+    endpoints.iter().map(Endpoint::metrics).collect()
+}
+
+async fn answer(endpoint: Endpoint) {
     let requests = endpoint.requests();
     while let Some(request) = requests.recv().await {
         let message = request.message().clone();
@@ -147,17 +178,18 @@ async fn answer(endpoint: &Endpoint) {
 }
 
 /// Prints what happened since the line before, if anything did.
-async fn print_stats(args: &ServeArgs, endpoint: &Endpoint) -> Result<()> {
+async fn print_stats(args: &ServeArgs, endpoints: &[Endpoint], capture: Option<&Capture>) -> Result<()> {
     if args.stats == 0 {
         return std::future::pending().await;
     }
     let mut ticks = interval(Duration::from_secs(args.stats));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
-    let mut before = (Instant::now(), endpoint.metrics());
+    let mut before = (Instant::now(), metrics(endpoints));
     loop {
         ticks.tick().await;
-        let now = (Instant::now(), endpoint.metrics());
+        let now = (Instant::now(), metrics(endpoints));
+        capture::flush(capture);
         let served = Served::between(&before.1, &now.1, now.0 - before.0);
         if served.requests > 0 {
             Line::Stats(served).print(args.json)?;

@@ -3,16 +3,17 @@
 mod caller;
 mod report;
 
-use crate::{out, runtime, size};
+use crate::{capture, out, runtime, size};
 use anyhow::{Context, Result, bail};
 use caller::Caller;
 use clap::Args;
 use homarus::blocking::{self, Spin};
-use homarus::{CallOptions, Endpoint, Stats};
+use homarus::{Address, CallOptions, Capture, Endpoint, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Report;
 use serde::Serialize;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use tokio::task::JoinSet;
 /// Call an echo service such as `homarus serve`, verify what comes back, and show the round trips
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
-    /// The service: HOST:PORT
+    /// The service: HOST:PORT over UDP, homa://HOST:PORT over IP for a host that runs the Linux Homa module
     #[arg(value_name = "ADDR")]
-    address: String,
+    address: Address,
     /// Bytes in each request, such as 100, 64k, 1MB, 256KiB
     #[arg(long, default_value = "100", value_parser = size::parse)]
     size: u32,
@@ -46,6 +47,9 @@ pub(crate) struct CallArgs {
     /// Go on when a call fails
     #[arg(long)]
     keep_going: bool,
+    /// Write what is sent and received to a file, for Wireshark or `homarus dissect`
+    #[arg(long, value_name = "FILE.pcapng")]
+    capture: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -100,11 +104,12 @@ pub(crate) fn run(args: &CallArgs) -> Result<ExitCode> {
 }
 
 async fn call(args: &CallArgs) -> Result<ExitCode> {
-    let server = resolve(&args.address).await?;
+    let server = args.address.resolve().await?;
+    let capture = capture::create(args.capture.as_deref())?;
     let caller = Arc::new(Caller::new(args.size, args.count, args.keep_going, CallOptions { deadline: args.deadline }));
     let mut workers = JoinSet::new();
     let start = Instant::now();
-    let endpoint = Started::new(args, server, &caller, &mut workers).await?;
+    let endpoint = Started::new(args, server, capture.as_ref(), &caller, &mut workers).await?;
 
     let mut interrupted = false;
     let mut interrupt = pin!(runtime::interrupt());
@@ -126,8 +131,10 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
         }
     }
     bar.finish_and_clear();
+    capture::flush(capture.as_ref());
 
     let tally = caller.tally();
+    let server = Address::new(args.address.framing(), server).to_string();
     let report = Report::new(args, server, &tally, &endpoint.stats(), start.elapsed(), interrupted);
     out::print(&if args.json { report.json()? } else { report.text() })?;
     match interrupted {
@@ -147,15 +154,21 @@ impl Started {
     async fn new(
         args: &CallArgs,
         server: SocketAddr,
+        capture: Option<&Capture>,
         caller: &Arc<Caller>,
         workers: &mut JoinSet<()>,
     ) -> Result<Started> {
-        let any: SocketAddr = match server {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        let any: IpAddr = match server {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
+        let any = Address::new(args.address.framing(), SocketAddr::new(any, 0));
+        let mut builder = Endpoint::builder();
+        if let Some(capture) = capture {
+            builder = builder.capture(capture.clone());
+        }
         if args.api() == Api::Async {
-            let endpoint = Endpoint::bind(any).await?;
+            let endpoint = builder.bind_address(&any).await?;
             for _ in 0..args.concurrency {
                 let (caller, client) = (caller.clone(), endpoint.client(server));
                 workers.spawn(async move { caller.call_async(&client).await });
@@ -163,7 +176,7 @@ impl Started {
             return Ok(Started::Async(endpoint));
         }
         let spin = if args.spin { Spin::Always } else { Spin::Never };
-        let endpoint = blocking::Endpoint::builder().spin(spin).bind_blocking(any)?;
+        let endpoint = builder.spin(spin).bind_address_blocking(&any)?;
         for _ in 0..args.concurrency {
             let (caller, client) = (caller.clone(), endpoint.client(server));
             workers.spawn_blocking(move || caller.call_blocking(&client));
@@ -185,12 +198,6 @@ impl Started {
             Started::Blocking(endpoint) => endpoint.close(),
         }
     }
-}
-
-async fn resolve(address: &str) -> Result<SocketAddr> {
-    let found = tokio::net::lookup_host(address).await;
-    let explain = || format!("cannot call '{address}': expected HOST:PORT, such as 127.0.0.1:4000");
-    found.with_context(explain)?.next().with_context(explain)
 }
 
 fn progress(calls: u64) -> ProgressBar {

@@ -9,7 +9,6 @@ use homarus::Stats;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Number of the JSON's form. It grows when a field changes its meaning or goes away.
@@ -18,7 +17,7 @@ const SCHEMA: u32 = 1;
 #[derive(Serialize)]
 pub(super) struct Report {
     schema: u32,
-    server: SocketAddr,
+    server: String,
     api: Api,
     /// Bytes in a request, and in its answer.
     size: u32,
@@ -43,7 +42,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn new(
         args: &CallArgs,
-        server: SocketAddr,
+        server: String,
         tally: &Tally,
         stats: &Stats,
         time: Duration,

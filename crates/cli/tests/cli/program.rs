@@ -34,6 +34,10 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
+    pub(crate) fn is_success(&self) {
+        assert_eq!(self.code, Some(0), "{}{}", self.stdout, self.stderr);
+    }
+
     /// One clear paragraph: no panic, no backtrace.
     pub(crate) fn is_clear_failure(&self, says: &str) {
         assert_eq!(self.code, Some(1), "{}{}", self.stdout, self.stderr);
@@ -53,17 +57,24 @@ pub(crate) struct Server {
 impl Server {
     /// Serves on a free port of the loopback interface.
     pub(crate) fn start() -> Server {
-        let mut child = homarus(&["serve", "127.0.0.1:0", "--json"])
+        Server::start_with(&["127.0.0.1:0"])
+    }
+
+    /// Serves with these arguments, the first an address.
+    pub(crate) fn start_with(args: &[&str]) -> Server {
+        let mut child = homarus(&[&["serve", "--json"], args].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("a line");
-        let listening: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-        let address = listening["address"].as_str().expect("an address").to_owned();
+        let address = listening(&mut stdout);
         Server { child, stdout, address }
+    }
+
+    /// The address that it says next that it listens on.
+    pub(crate) fn next_address(&mut self) -> String {
+        listening(&mut self.stdout)
     }
 
     /// Interrupts it, as Ctrl-C does; what it printed last, and how it ended.
@@ -73,6 +84,13 @@ impl Server {
         let status = self.child.wait().expect("it ends");
         (serde_json::from_str(&last).expect("JSON"), status.code())
     }
+}
+
+fn listening(stdout: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line");
+    let listening: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    listening["address"].as_str().expect("an address").to_owned()
 }
 
 impl Drop for Server {

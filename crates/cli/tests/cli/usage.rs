@@ -22,8 +22,11 @@ fn help_and_version_succeed() {
 
 #[test]
 fn wrong_values_are_usage_errors_that_say_what_is_expected() {
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["call"], "ADDR"),
+        (&["call", "nonsense"], "expected HOST:PORT, such as 127.0.0.1:4000"),
+        (&["call", "http://127.0.0.1:1"], "homa://HOST:PORT"),
+        (&["serve", "127.0.0.1:0", "homa://nonsense"], "homa://HOST:PORT"),
         (&["call", "127.0.0.1:1", "--size", "ten"], "expected a number of bytes such as 100, 64k"),
         (&["call", "127.0.0.1:1", "--count", "0"], "1.."),
         (&["call", "127.0.0.1:1", "--deadline", "0"], "expected seconds"),
@@ -40,8 +43,9 @@ fn wrong_values_are_usage_errors_that_say_what_is_expected() {
 
 #[test]
 fn what_cannot_be_done_is_explained() {
-    run(&["call", "nonsense"]).is_clear_failure("expected HOST:PORT, such as 127.0.0.1:4000");
+    run(&["call", "nobody.invalid:1"]).is_clear_failure("check the host's name");
     run(&["serve", "192.0.2.1:0"]).is_clear_failure("choose an address of this machine");
     run(&["bench", "--json", "/nowhere/record.json"]).is_clear_failure("choose another file or folder");
+    run(&["serve", "127.0.0.1:0", "--capture", "/nowhere/file"]).is_clear_failure("choose another file or folder");
     run(&["call", "127.0.0.1:1", "--blocking", "--concurrency", "5000"]).is_clear_failure("at most 1000");
 }
