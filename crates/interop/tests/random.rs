@@ -7,7 +7,7 @@ use homarus_swarm::dice::Dice;
 use std::time::Duration;
 
 /// Seeds of one test.
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 1_000;
 
 /// What a link does to packets, as probabilities.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,6 +11,7 @@
 //! | `incoming`, `outgoing` | messages |
 //! | `account` | what the peer did that Linux does not take, or would not do |
 //! | `rules` | finds the latter |
+//! | `puppet` | a host that does what a capture says, and only judges by itself |
 //!
 //! The model is as deterministic as it can be: it sends at once what it may send, so that the order of packets follows
 //! from the calls alone. It is not optimised: a tick looks at every RPC.
@@ -22,6 +23,7 @@ mod grants;
 mod incoming;
 mod outgoing;
 mod peer;
+mod puppet;
 mod rpc;
 mod rules;
 mod rx;
@@ -66,6 +68,8 @@ pub struct Kernel {
     events: VecDeque<Event>,
     drops: Vec<Drop>,
     breaches: Vec<Breach>,
+    /// Whether somebody else says what it sends.
+    is_puppet: bool,
 }
 
 /// A packet that leaves.
@@ -148,19 +152,25 @@ impl Kernel {
             events: VecDeque::new(),
             drops: Vec::new(),
             breaches: Vec::new(),
+            is_puppet: false,
         }
     }
 
     /// Sends a request. Panics where the system call would fail: for an empty message, and for one that is too long.
     pub fn call(&mut self, to: SocketAddr, message: Vec<u8>) -> u64 {
         let id = self.next_id;
-        self.next_id += 2;
+        self.call_as(id, to, message);
+        id
+    }
+
+    /// The same with an id that is given: even, and higher than those before.
+    fn call_as(&mut self, id: u64, to: SocketAddr, message: Vec<u8>) {
+        self.next_id = id + 2;
         let key = Key::Client(id);
         let local = SocketAddr::new(self.config.addresses[0], self.config.client_port);
         let outgoing = self.outgoing(to.ip(), message);
         self.begin(key, to, local, State::Outgoing, Some(outgoing));
         self.send_data(key);
-        id
     }
 
     /// Sends a response, unless the RPC has ended meanwhile; says whether it did.
@@ -211,10 +221,13 @@ impl Kernel {
         &self.breaches
     }
 
-    /// RPCs held: as a client, as a server.
+    /// RPCs held: as a client, as a server. Those do not count that a late copy of a request has begun anew after the
+    /// RPC had ended: Linux executes such a request again, and as the client never grants what it no longer waits for,
+    /// it keeps a long response for ever.
     pub fn held(&self) -> (usize, usize) {
         let clients = self.rpcs.keys().filter(|key| key.is_client()).count();
-        (clients, self.rpcs.len() - clients)
+        let servers = self.rpcs.iter().filter(|(key, rpc)| !key.is_client() && !rpc.reborn).count();
+        (clients, servers)
     }
 
     /// How it is set up.

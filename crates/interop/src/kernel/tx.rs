@@ -103,6 +103,9 @@ impl Kernel {
         body: Body,
         priority: u8,
     ) {
+        if self.is_puppet {
+            return;
+        }
         let packet = Packet {
             sport: local.port(),
             dport: remote.port(),
