@@ -116,6 +116,34 @@ fn many_calls_at_once_through_both_apis() {
     });
 }
 
+/// Over IP a peer is a host: many endpoints on both, and packets lost.
+#[test]
+fn many_endpoints_on_two_hosts() {
+    const CLIENTS: u64 = 12;
+    const CALLS: u64 = 40;
+    if !enter("many_endpoints_on_two_hosts", PAIR) {
+        return;
+    }
+    let servers = ["10.77.0.2:4000", "10.77.0.2:4001", "10.77.0.2:4002"];
+    let running = servers.map(|server| remote_echo(server, 0.02));
+    let callers: Vec<_> = (0..CLIENTS)
+        .map(|seed| {
+            std::thread::spawn(move || {
+                let client = lossy("10.77.0.1:0", 0.02, seed + 10);
+                for call in 0..CALLS {
+                    let server = servers[(call % 3) as usize].parse().expect("an address");
+                    let sent = pattern([50, 3000, 60_000][(seed % 3) as usize], seed * CALLS + call);
+                    assert!(client.call(server, &sent).expect("an answer") == sent);
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.join().expect("every call was answered");
+    }
+    drop(running);
+}
+
 #[test]
 fn one_process_serves_udp_and_ip_at_once() {
     if !enter("one_process_serves_udp_and_ip_at_once", "") {
