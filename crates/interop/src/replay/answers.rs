@@ -21,6 +21,13 @@ pub(super) fn captured_answer(frames: &[Frame], index: usize) -> Option<Kind> {
         Kind::Data => &[Kind::Cutoffs],
         _ => return None,
     };
+    let same = |frame: &Frame| {
+        frame.homa().is_some_and(|packet| packet.sender_id == question.sender_id && packet.kind() == Kind::Data)
+    };
+    if question.kind() == Kind::Data && frames[..index].iter().any(same) {
+        // One packet of a message tells the version.
+        return None;
+    }
     for frame in &frames[index + 1..] {
         let Some(packet) = frame.homa().filter(|packet| packet.sender_id & !1 == question.sender_id & !1) else {
             continue;

@@ -32,6 +32,7 @@
 //! 4. Ten seconds later at the latest, nothing is held and nothing more is sent.
 
 mod answers;
+mod apps;
 mod course;
 mod facts;
 mod pcap;

@@ -4,7 +4,7 @@ use super::course::{Course, courses, versions};
 use super::facts::{came_at, has, stays_silent, was_lost};
 use super::pcap::{Capture, Content, Frame};
 use crate::kernel::wire::{Body, Kind, Packet};
-use crate::kernel::{Event as KernelEvent, Kernel, KernelConfig, Request, TICK};
+use crate::kernel::{Kernel, KernelConfig, Request, TICK};
 use crate::net::as_linux_peer;
 use homarus_proto::{CallOptions, Config, Endpoint, Event, IncomingRpc, Instant, RpcError, Unreachable};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,29 +34,30 @@ pub fn replay(capture: &Capture, role: Role) -> Option<Replayed> {
     has(&capture.name, role).then(|| Stage::new(capture, role).play())
 }
 
-struct Stage<'a> {
-    capture: &'a Capture,
+pub(super) struct Stage<'a> {
+    pub(super) capture: &'a Capture,
     role: Role,
-    now: Instant,
-    began: Instant,
-    endpoint: Endpoint,
+    pub(super) now: Instant,
+    pub(super) began: Instant,
+    pub(super) endpoint: Endpoint,
     endpoint_address: IpAddr,
-    puppet: Kernel,
+    pub(super) puppet: Kernel,
     /// By the captured id.
-    courses: BTreeMap<u64, Course>,
+    pub(super) courses: BTreeMap<u64, Course>,
     /// The endpoint's ids of captured RPCs, and back.
     ours: BTreeMap<u64, u64>,
-    theirs: BTreeMap<u64, u64>,
+    pub(super) theirs: BTreeMap<u64, u64>,
     /// Requests that wait for the time of their response.
-    waiting: Vec<(Duration, Waiting)>,
-    events: VecDeque<Event>,
+    pub(super) waiting: Vec<(Duration, Waiting)>,
+    pub(super) events: VecDeque<Event>,
     /// Bytes of each of the endpoint's messages that were sent, by its sender's id.
     sent: BTreeMap<u64, u32>,
     cutoffs_at: Option<Instant>,
-    outcome: Replayed,
+    pub(super) outcome: Replayed,
 }
 
-enum Waiting {
+/// A response whose time has not come.
+pub(super) enum Waiting {
     Endpoint(IncomingRpc, Vec<u8>),
     Puppet(Request, Vec<u8>),
 }
@@ -245,72 +246,6 @@ impl<'a> Stage<'a> {
         }
         self.endpoint.check_invariants();
         all
-    }
-
-    fn take_events(&mut self) {
-        while let Some(event) = self.events.pop_front() {
-            match event {
-                Event::Request { rpc, message } => {
-                    let course = self.theirs.remove(&rpc.id()).and_then(|id| self.courses.get(&id));
-                    let Some(course) = course.filter(|course| course.request == message.as_slice()) else {
-                        self.outcome.faults.push(format!("request {:x} came garbled or twice", rpc.id()));
-                        continue;
-                    };
-                    self.waiting.push((course.responded, Waiting::Endpoint(rpc, course.response.clone())));
-                }
-                Event::Response { rpc, result } => {
-                    let course = self.theirs.remove(&rpc.as_u64()).and_then(|id| self.courses.get(&id));
-                    match (course, result) {
-                        (Some(course), Ok(message)) if course.response == message.as_slice() => {
-                            self.outcome.answered += 1
-                        }
-                        (Some(_), Err(error)) => self.outcome.failed.push(error),
-                        _ => self.outcome.faults.push(format!("response {:x} came garbled or twice", rpc.as_u64())),
-                    }
-                }
-            }
-        }
-    }
-
-    fn take_puppet_event(&mut self, event: KernelEvent) {
-        match event {
-            KernelEvent::Request { request, message } => {
-                let course = self.theirs.get(&request.id).and_then(|id| self.courses.get(id));
-                match course.filter(|course| course.request == message) {
-                    Some(course) => {
-                        self.waiting.push((course.responded, Waiting::Puppet(request, course.response.clone())));
-                    }
-                    None => self.outcome.faults.push(format!("the puppet got request {:x} garbled", request.id)),
-                }
-            }
-            KernelEvent::Response { id, result } => {
-                let course = &self.courses[&id];
-                if result.as_ref() == Ok(&course.response) {
-                    self.outcome.answered += 1;
-                } else if !stays_silent(&self.capture.name) {
-                    self.outcome.faults.push(format!("the puppet's request {id:x} ended wrongly"));
-                }
-            }
-        }
-    }
-
-    /// Gives the responses whose time has come.
-    fn respond(&mut self) {
-        let elapsed = self.now.saturating_since(self.began);
-        let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(|(at, _)| *at <= elapsed);
-        self.waiting = later;
-        let due: Vec<(Duration, Waiting)> = due;
-        for (_, waiting) in due {
-            match waiting {
-                Waiting::Endpoint(rpc, response) => {
-                    let sent = self.endpoint.send_response(self.now, rpc, response);
-                    self.outcome.faults.extend(sent.err().map(|why| format!("a response was refused: {why}")));
-                }
-                Waiting::Puppet(request, response) => {
-                    self.puppet.respond(request, response);
-                }
-            }
-        }
     }
 
     /// Lets the puppet act by itself until nothing is left.
