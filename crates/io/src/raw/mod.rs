@@ -32,6 +32,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// endpoint speaks one of the two. While an endpoint is open, its host does not answer that protocol 146 is unreachable;
 /// nothing at all answers for ports without an endpoint.
 ///
+/// Between hosts that run homarus, prefer [`UdpIo`](crate::UdpIo): the kernel cuts and merges packets for UDP only, which
+/// makes long messages several times as fast at an MTU of 1500. Short ones cost the same over both.
+///
 /// Checksums are written as the Linux module does and not checked, as its own are wrong wherever it leaves segmentation
 /// to a device.
 ///
