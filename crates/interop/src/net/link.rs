@@ -1,9 +1,8 @@
+use super::setup::{Happening, NetConfig};
 use super::sight::{Fate, Judge, Sight};
 use crate::kernel::wire::{Body, Packet};
-use crate::kernel::{Event as KernelEvent, Failure, Kernel, KernelConfig, Request, TICK};
-use homarus_proto::{
-    CallOptions, Config, Endpoint, Event, Framing, IncomingRpc, Instant, Payload, RpcError, RpcId, Unreachable,
-};
+use crate::kernel::{Event as KernelEvent, Kernel, Request, TICK};
+use homarus_proto::{CallOptions, Endpoint, Event, IncomingRpc, Instant, Payload, RpcId, Unreachable};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -18,66 +17,13 @@ const SHOWN: usize = 40;
 /// Packets that an endpoint may send without time passing before it counts as stuck.
 const MOST_PACKETS_AT_ONCE: usize = 100_000;
 
-/// How the link and its ends are set up.
-#[derive(Clone, Debug)]
-pub struct NetConfig {
-    /// The modelled host.
-    pub kernel: KernelConfig,
-    /// The endpoint.
-    pub endpoint: Config,
-    /// The endpoint's addresses; all that it sends leaves from the first.
-    pub endpoint_addresses: Vec<IpAddr>,
-    /// The endpoint's port.
-    pub endpoint_port: u16,
-    /// One-way delay.
-    pub delay: Duration,
-    /// Time that the link needs for a byte, picoseconds.
-    pub picos_a_byte: u64,
-    /// Seed of the endpoint.
-    pub seed: u64,
-}
-
-impl Default for NetConfig {
-    fn default() -> NetConfig {
-        NetConfig {
-            kernel: KernelConfig::new([10, 0, 0, 2].into()),
-            endpoint: as_linux_peer(),
-            endpoint_addresses: vec![[10, 0, 0, 1].into()],
-            endpoint_port: 4_000,
-            delay: Duration::from_micros(10),
-            picos_a_byte: 800,
-            seed: 1,
-        }
-    }
-}
-
-/// The configuration for peers that run the Linux module: over IP, and no message that they would not take.
-pub fn as_linux_peer() -> Config {
-    Config { framing: Framing::Ip, max_message_len: crate::kernel::MAX_MESSAGE, ..Config::default() }
-}
-
-/// What the applications are told, or wanted to be reminded of.
-#[derive(Debug)]
-pub enum Happening {
-    /// The model has a request.
-    KernelRequest(Request, Vec<u8>),
-    /// A request of the model has ended.
-    KernelResponse(u64, Result<Vec<u8>, Failure>),
-    /// The endpoint has a request.
-    Request(IncomingRpc, Payload),
-    /// A request of the endpoint has ended.
-    Response(RpcId, Result<Payload, RpcError>),
-    /// The time of an alarm has come.
-    Alarm(usize),
-}
-
 /// What is under way.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Coming {
     ToKernel { from: IpAddr, to: IpAddr, priority: u8, bytes: Vec<u8> },
     ToEndpoint { from: IpAddr, to: IpAddr, bytes: Vec<u8> },
     PortUnreachable { what: SocketAddr },
-    KernelUnreachable { host: IpAddr, port: Option<u16> },
+    KernelUnreachable { host: IpAddr },
     Alarm(usize),
 }
 
@@ -235,20 +181,21 @@ impl Net {
             Coming::PortUnreachable { what } => {
                 self.endpoint.handle_unreachable(self.now, what, Unreachable::Port);
             }
-            Coming::KernelUnreachable { host, port } => self.kernel.handle_unreachable(host, port),
+            Coming::KernelUnreachable { host } => self.kernel.handle_unreachable(host, None),
         }
     }
 
-    /// Does what a driver must: a host that does not take the protocol, or a port that is not open, answers by ICMP.
+    /// Does what the driver for raw sockets does: it hands up what is for the endpoint's port, and nobody answers for
+    /// other ports. Where no raw socket is open, the host says that it does not take the protocol.
     fn arrive_at_endpoint(&mut self, from: IpAddr, to: IpAddr, bytes: &[u8]) {
-        let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-        let wrong_port = port(2) != self.config.endpoint_port;
-        if !self.endpoint_is_up || wrong_port {
-            let port = (self.endpoint_is_up).then(|| port(2));
-            return self.schedule(self.now + self.config.delay, Coming::KernelUnreachable { host: to, port });
+        if !self.endpoint_is_up {
+            return self.schedule(self.now + self.config.delay, Coming::KernelUnreachable { host: to });
         }
-        // Discards are counted by the endpoint.
-        let _ = self.endpoint.handle_packet(self.now, SocketAddr::new(from, port(0)), bytes);
+        let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        if port(2) == self.config.endpoint_port {
+            // Discards are counted by the endpoint.
+            let _ = self.endpoint.handle_packet(self.now, SocketAddr::new(from, port(0)), bytes);
+        }
     }
 
     /// Takes everything out that has been waiting inside.

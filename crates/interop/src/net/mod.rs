@@ -4,8 +4,10 @@
 
 mod link;
 mod play;
+mod setup;
 mod sight;
 
-pub use link::{Happening, Net, NetConfig, as_linux_peer};
+pub use link::Net;
 pub use play::{Call, Outcome, Play, Side, contents};
+pub use setup::{Happening, NetConfig, as_linux_peer};
 pub use sight::{Fate, Judge, Sight};
