@@ -1,0 +1,5 @@
+//! What hosts send: workloads.
+
+mod poisson;
+
+pub use poisson::{Poisson, PoissonPlan};
