@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// What each package may depend on among the project's own.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("homarus-proto", &[]),
     ("homarus-workloads", &[]),
     ("homarus-dissect", &["homarus-proto"]),
+    ("homarus-interop", &["homarus-proto"]),
+    ("homarus-sim", &["homarus-proto", "homarus-workloads"]),
     ("homarus-io", &["homarus-proto"]),
     ("homarus", &["homarus-proto", "homarus-io"]),
     ("homarus-swarm", &["homarus-proto"]),
@@ -20,6 +22,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
             "homarus-io",
             "homarus-lab",
             "homarus-proto",
+            "homarus-sim",
             "homarus-swarm",
             "homarus-workloads",
         ],

@@ -2,6 +2,7 @@
 
 use super::Endpoint;
 use crate::peer::PeerKey;
+use crate::rpc::Rpc;
 use crate::{Instant, Unreachable};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -136,17 +137,20 @@ impl Endpoint {
         self.pacer.report(now, bytes);
     }
 
-    /// Takes an ICMP error: every request to that peer ends with [`RpcError::Unreachable`](crate::RpcError::Unreachable),
-    /// and what it asked of us is forgotten. Costs a look at all RPCs, so it is for errors that end an association.
-    pub fn handle_unreachable(&mut self, now: Instant, peer: SocketAddr, why: Unreachable) {
+    /// Takes an ICMP error about packets to `at`: every request to that peer ends with
+    /// [`RpcError::Unreachable`](crate::RpcError::Unreachable), and what it asked of us is forgotten; if only a port is
+    /// closed, over IP where a host is a peer, that port's alone. Costs a look at all RPCs, so it is for errors that end
+    /// an association.
+    pub fn handle_unreachable(&mut self, now: Instant, at: SocketAddr, why: Unreachable) {
         let now = self.advance(now);
-        let Some(peer) = self.peers.find(peer) else {
+        let Some(peer) = self.peers.find(at) else {
             return;
         };
         if self.peers[peer].rpcs == 0 {
             return;
         }
-        let concerned: Vec<_> = self.rpcs.iter().filter(|(_, rpc)| rpc.peer == peer).map(|(key, _)| key).collect();
+        let concerns = |rpc: &Rpc| rpc.peer == peer && (why != Unreachable::Port || rpc.port == at.port());
+        let concerned: Vec<_> = self.rpcs.iter().filter(|(_, rpc)| concerns(rpc)).map(|(key, _)| key).collect();
         for key in concerned {
             self.end_unreachable(now, key, why);
         }

@@ -18,8 +18,8 @@ impl Finished {
     /// Ids further apart than this are from different lives of the peer.
     const ERA: u64 = 1 << 31;
 
-    /// Lives of the peer that are remembered.
-    const LIVES: usize = 4;
+    /// Lives of the peer that are remembered. Over IP a peer is a host, on which each client has its own.
+    const LIVES: usize = 16;
 
     /// Notes that the request with this id need not be executed any more, if it is of a life that made requests. Who
     /// forges such notes cannot make the endpoint forget.

@@ -2,7 +2,8 @@
 
 use crate::script::{FULL, PEER_ID, Script, contents, linux_like, peer};
 use homarus_proto::wire::{Ack, Header, MAX_ACKS, NO_SEGMENT_OFFSET, Packet};
-use homarus_proto::{Config, RpcError};
+use homarus_proto::{Config, RpcError, Unreachable};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// An RPC from the request to the response, 100 bytes each.
@@ -239,4 +240,20 @@ fn a_response_may_come_from_another_address() {
     script.gets_bytes(elsewhere, &crate::script::emit(&header, &contents(5))).expect("taken");
     assert_eq!(script.outcome(id).expect("a response").as_slice(), contents(5));
     assert_ne!(id, PEER_ID);
+}
+
+/// Over IP a peer is a host: one closed port says nothing of its other ports, and that it is not there says all.
+#[test]
+fn a_closed_port_ends_only_the_calls_to_it() {
+    let mut script = Script::new(linux_like());
+    let other_port = SocketAddr::new(peer().ip(), peer().port() + 1);
+    let (to_one, to_other) = (script.calls(contents(9)), script.calls_at(other_port, contents(9)));
+    script.sends_all();
+    script.endpoint.handle_unreachable(script.now, other_port, Unreachable::Port);
+    script.hears();
+    assert_eq!(script.outcome(to_other), Err(RpcError::Unreachable(Unreachable::Port)));
+    assert_eq!(script.endpoint.view().client_rpcs, 1);
+    script.endpoint.handle_unreachable(script.now, other_port, Unreachable::Protocol);
+    script.hears();
+    assert_eq!(script.outcome(to_one), Err(RpcError::Unreachable(Unreachable::Protocol)));
 }

@@ -76,8 +76,13 @@ impl Script {
 
     /// The application sends the peer a request; gives its id on the wire.
     pub(crate) fn calls(&mut self, message: Vec<u8>) -> u64 {
+        self.calls_at(peer(), message)
+    }
+
+    /// The same to another address.
+    pub(crate) fn calls_at(&mut self, to: SocketAddr, message: Vec<u8>) -> u64 {
         self.endpoint
-            .send_request(self.now, peer(), message, CallOptions::default())
+            .send_request(self.now, to, message, CallOptions::default())
             .expect("an accepted request")
             .as_u64()
     }
