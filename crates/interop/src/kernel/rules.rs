@@ -5,7 +5,7 @@ use super::Kernel;
 use super::account::{Breach, Rule};
 use super::config::CONTROL_PRIORITY;
 use super::peer::priority_by;
-use super::rpc::{Key, Rpc, State};
+use super::rpc::{Key, Rpc};
 use super::wire::{Ack, Body, Data, Kind, Packet};
 use homarus_proto::Instant;
 use std::net::IpAddr;
@@ -34,16 +34,11 @@ impl Kernel {
             broken.extend(self.check_cutoffs(&cutoffs, version));
         }
         let cutoffs = self.config.cutoffs;
-        if let Some(rpc) = self.rpcs.get_mut(&key) {
-            match &packet.body {
-                Body::Data(data) => broken.extend(check_data(rpc, cutoffs, priority, packet, data)),
-                body => broken.extend(check_control(rpc, key, body)),
-            }
-        } else if let Body::Data(data) = &packet.body {
-            // Of a new request.
-            if data.incoming > data.message_length {
-                broken.push(Rule::Incoming);
-            }
+        let rpc = self.rpcs.get_mut(&key);
+        match (&packet.body, rpc) {
+            (Body::Data(data), rpc) => broken.extend(check_data(rpc, cutoffs, priority, packet, data)),
+            (body, Some(rpc)) => broken.extend(check_control(rpc, key, body)),
+            (_, None) => {}
         }
         self.breaches.extend(broken.into_iter().map(|rule| Breach { at, kind, id: packet.sender_id, rule }));
     }
@@ -67,38 +62,46 @@ impl Kernel {
     }
 }
 
-fn check_data(rpc: &mut Rpc, cutoffs: ([u32; 8], u16), priority: u8, packet: &Packet, data: &Data) -> Vec<Rule> {
+/// `rpc`: if the packet is not the first of its request.
+fn check_data(
+    rpc: Option<&mut Rpc>,
+    cutoffs: ([u32; 8], u16),
+    priority: u8,
+    packet: &Packet,
+    data: &Data,
+) -> Vec<Rule> {
     let mut broken = Vec::new();
     let offset = packet.offset(data);
     let end = offset.saturating_add(data.contents.len() as u32);
+    let knows = data.cutoff_version == cutoffs.1;
     if data.incoming > data.message_length {
         broken.push(Rule::Incoming);
     }
-    if data.retransmit {
-        if data.incoming < end {
-            broken.push(Rule::RetransmittedRange);
-        }
-        if data.segment_offset.is_none() {
-            broken.push(Rule::ImplicitRetransmission);
-        }
-        if !rpc.asked && !rpc.disowned && !rpc.reborn {
+    if data.retransmit && data.incoming < end {
+        broken.push(Rule::RetransmittedRange);
+    }
+    if data.retransmit && data.segment_offset.is_none() {
+        broken.push(Rule::ImplicitRetransmission);
+    }
+    let mut declared = (data.incoming, knows);
+    if let Some(rpc) = rpc {
+        if data.retransmit && !rpc.asked && !rpc.disowned && !rpc.reborn {
             broken.push(Rule::UnaskedRetransmission);
         }
-    } else {
-        let knows = data.cutoff_version == cutoffs.1;
-        let (declared, knew) = *rpc.declared.get_or_insert((data.incoming, knows));
-        if declared != data.incoming {
-            broken.push(Rule::Incoming);
+        if !data.retransmit {
+            declared = *rpc.declared.get_or_insert(declared);
         }
-        if knew && knows && offset < declared && priority != priority_by(&cutoffs.0, data.message_length) {
-            broken.push(Rule::Cutoffs);
+        let granted = rpc.incoming().map(|message| message.granted().max(data.incoming));
+        if granted.is_some_and(|granted| offset >= granted) && !rpc.reborn {
+            broken.push(Rule::NotGranted);
         }
     }
-    if let State::Incoming(message) = &rpc.state
-        && offset >= message.granted().max(data.incoming)
-        && !rpc.reborn
-    {
-        broken.push(Rule::NotGranted);
+    if !data.retransmit && declared.0 != data.incoming {
+        broken.push(Rule::Incoming);
+    }
+    let follows = declared.1 && knows && !data.retransmit && offset < declared.0;
+    if follows && priority != priority_by(&cutoffs.0, data.message_length) {
+        broken.push(Rule::Cutoffs);
     }
     broken
 }

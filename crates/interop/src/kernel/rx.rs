@@ -77,6 +77,10 @@ impl Kernel {
             }
             let message = Incoming::new(data.message_length, data.incoming);
             self.begin(key, remote, local, State::Incoming(message), None);
+            let knows = data.cutoff_version == self.config.cutoffs.1;
+            if let Some(rpc) = self.rpcs.get_mut(&key).filter(|_| !data.retransmit) {
+                rpc.declared = Some((data.incoming, knows));
+            }
         }
         let Some(rpc) = self.rpcs.get_mut(&key) else { return };
         if key.is_client() && rpc.is_outgoing() {

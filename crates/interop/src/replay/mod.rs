@@ -1,6 +1,6 @@
 //! Captured conversations of the Linux module, played to an endpoint that takes the place of one side.
 //!
-//! The packets of the other side come when they came then; what the endpoint sends goes to a [puppet](Kernel::puppet)
+//! The packets of the other side come when they came then; what the endpoint sends goes to a [puppet](crate::kernel::Kernel::puppet)
 //! of the other side, which knows what that side had sent so far, and so takes or drops packets as it would have. When
 //! the capture is over the puppet wakes and behaves like the model, so that whatever is left can end.
 //!
@@ -41,9 +41,6 @@ mod stage;
 pub use facts::CAPTURES;
 pub use pcap::{Capture, Content, Frame};
 pub use stage::{Replayed, replay};
-
-#[allow(unused_imports, reason = "for the documentation")]
-use crate::kernel::Kernel;
 
 /// Which side the endpoint plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ fn sent_long_ago(length: u32, as_server: bool) -> (Script, u64) {
     script.sends();
     let _ = script.gets(id, Body::Grant { offset: length, priority: 2 });
     script.sends();
-    script.now = script.now + Duration::from_secs(1);
+    script.now += Duration::from_secs(1);
     (script, id)
 }
 
@@ -52,7 +52,7 @@ fn all_that_was_sent_and_no_more() {
     script.is_called(id, 10);
     script.responds(100_000);
     script.sends();
-    script.now = script.now + Duration::from_secs(1);
+    script.now += Duration::from_secs(1);
     script.gets(id, resend(0, -1)).expect("taken");
     let again = script.sends();
     assert_eq!(again.last().expect("packets").data().1.end, 40_000);
@@ -65,7 +65,7 @@ fn a_resend_beyond_the_grant_grants_and_busy_says_that_nothing_was_sent() {
     script.is_called(THEIR_ID, 10);
     script.responds(100_000);
     script.sends();
-    script.now = script.now + Duration::from_secs(1);
+    script.now += Duration::from_secs(1);
     script.gets(THEIR_ID, resend(40_000, 20_000)).expect("taken");
     let sent = script.sends();
     assert_eq!(sent[0].packet.body, Body::Busy);
@@ -81,7 +81,7 @@ fn a_resend_across_the_grant_does_both() {
     script.is_called(THEIR_ID, 10);
     script.responds(100_000);
     script.sends();
-    script.now = script.now + Duration::from_secs(1);
+    script.now += Duration::from_secs(1);
     script.gets(THEIR_ID, resend(38_448, 10_000)).expect("taken");
     let sent = script.sends();
     let parts: Vec<_> = sent.iter().map(|sent| (sent.data().0.retransmit, sent.data().1.start)).collect();

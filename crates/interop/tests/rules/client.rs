@@ -92,7 +92,7 @@ fn a_server_answers_from_another_address() {
     script.gets_packet(other, &packet(id | 1, Body::Busy)).expect("taken");
     script.gets_packet(other, &packet(id | 1, grant(100_000))).expect("taken");
     assert!(!script.sends().is_empty(), "the grant counts");
-    script.now = script.now + Duration::from_secs(1);
+    script.now += Duration::from_secs(1);
     script.gets_packet(other, &packet(id | 1, resend(0, 1_000))).expect("taken");
     assert!(script.sends()[0].data().0.retransmit);
     script.gets_packet(other, &packet(id | 1, data(100, 0, 100))).expect("taken");
@@ -144,7 +144,7 @@ fn need_ack_is_answered_as_long_as_it_comes() {
     script.gets(id | 1, data(10, 0, 10)).expect("taken");
     for tick in 0..10_000 {
         let _ = script.gets(id | 1, Body::NeedAck);
-        script.now = script.now + Duration::from_millis(1);
+        script.now += Duration::from_millis(1);
         if tick % 3 == 2 {
             // Never more bytes than came: one answer in three at least.
             let sent = script.says();

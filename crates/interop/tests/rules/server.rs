@@ -66,7 +66,7 @@ fn busy_to_each_resend_until_there_is_a_response() {
     let mut script = Script::new();
     script.is_called(THEIR_ID, 10);
     for _ in 0..50 {
-        script.now = script.now + Duration::from_millis(5);
+        script.now += Duration::from_millis(5);
         script.gets(THEIR_ID, resend(0, -1)).expect("taken");
         assert_eq!(script.says(), [Body::Busy]);
     }
@@ -120,7 +120,7 @@ fn a_wrong_version_is_answered_by_cutoffs_once_a_millisecond() {
             assert!(version > 0 && cutoffs.iter().all(|cutoff| i32::try_from(*cutoff).is_ok()));
             told += 1;
         }
-        script.now = script.now + Duration::from_micros(100);
+        script.now += Duration::from_micros(100);
     }
     assert_eq!(told, 3, "in 3 ms");
 }
