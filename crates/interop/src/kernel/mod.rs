@@ -268,6 +268,10 @@ impl Kernel {
     fn end(&mut self, key: Key) -> Option<Rpc> {
         let rpc = self.rpcs.remove(&key)?;
         self.ended.insert(key);
+        if rpc.incoming().is_some() {
+            // What it had been granted is free for others.
+            self.issue_grants(key);
+        }
         Some(rpc)
     }
 
