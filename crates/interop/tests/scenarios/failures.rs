@@ -1,6 +1,6 @@
 //! Where calls must end with an error, at the right time and without noise.
 
-use crate::stage::{LONG, count, play, play_well, warm};
+use crate::stage::{LONG, SIDES, count, play, play_well, warm};
 use homarus_interop::kernel::wire::Kind;
 use homarus_interop::kernel::{Failure, MAX_MESSAGE};
 use homarus_interop::net::{Call, Fate, Net, NetConfig, Outcome, Play, Side};
@@ -38,6 +38,21 @@ fn a_closed_port_of_the_linux_host_15() {
         let play = play(config, warm(vec![Call { to, ..Call::new(Side::Homarus, 100, 100) }]), |_| Fate::Deliver);
         let ended = Outcome::Homarus(RpcError::Unreachable(Unreachable::Port));
         assert_eq!(play.outcomes.last(), Some(&vec![ended]), "{}", play.net.trace());
+    }
+}
+
+/// Calls to other ports of the host, and what the host asks of us, go on; only a host without the protocol ends all.
+#[test]
+fn a_closed_port_ends_no_other_calls_15() {
+    for side in SIDES {
+        let mut config = NetConfig::default();
+        config.kernel.late_icmp = false;
+        let slow = Call { service: Duration::from_millis(20), ..Call::new(side, 100, 100) };
+        let to = Some(([10, 0, 0, 2], 4_999).into());
+        let closed = Call { after: Duration::from_millis(5), to, ..Call::new(Side::Homarus, 100, 100) };
+        let play = play(config, vec![slow, closed], |_| Fate::Deliver);
+        let ended = Outcome::Homarus(RpcError::Unreachable(Unreachable::Port));
+        assert_eq!(play.outcomes, [vec![Outcome::Intact], vec![ended]], "{side:?}\n{}", play.net.trace());
     }
 }
 
