@@ -1,6 +1,10 @@
 //! What runs on hosts: one folder a transport.
 
+mod frames;
 pub mod homa;
+pub mod srpt;
+
+pub use frames::{Frames, SMALLEST_FRAME};
 
 use crate::Time;
 use crate::net::Packet;
