@@ -1,8 +1,10 @@
 //! What runs on hosts: one folder a transport.
 
+pub mod dctcp;
 mod frames;
 pub mod homa;
 pub mod srpt;
+pub mod tcp;
 
 pub use frames::{Frames, SMALLEST_FRAME};
 
