@@ -14,7 +14,8 @@ use tokio::time::{MissedTickBehavior, interval};
 /// Answer every request with its own contents (echo), until Ctrl-C
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Addresses to serve on: HOST:PORT over UDP, homa://HOST:PORT over IP for hosts that run the Linux Homa module;
+    /// Addresses to serve on: HOST:PORT over UDP, homa://HOST:PORT over IP for hosts that run the Linux Homa module,
+    /// kernel://HOST:PORT by the module in this host's own kernel;
     /// 0.0.0.0 or [::] for all interfaces, port 0 for any free one
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:4000")]
     addresses: Vec<Address>,
@@ -131,7 +132,7 @@ async fn serve(args: &ServeArgs) -> Result<()> {
             builder = builder.capture(capture.clone());
         }
         let endpoint = builder.bind_address(address).await?;
-        let bound = Address::new(address.framing(), endpoint.local_addr());
+        let bound = Address::new(address.carrier(), endpoint.local_addr());
         Line::Listening { address: bound.to_string() }.print(args.json)?;
         endpoints.push(endpoint);
     }

@@ -8,44 +8,76 @@ use std::sync::Arc;
 use thiserror::Error as ThisError;
 
 /// Where an endpoint is, and how Homa gets there: `HOST:PORT` or `udp://HOST:PORT` inside UDP, `homa://HOST:PORT` over
-/// IP protocol 146, as hosts with the Linux Homa module speak it.
+/// IP protocol 146, as hosts with the Linux Homa module speak it, and `kernel://HOST:PORT` by this host's own module.
 ///
-/// HOST is a name, an IPv4 address, or an IPv6 address in brackets. With `homa://` the port is a Homa port, which has
-/// nothing to do with UDP's: the module has servers on 1 to 32767 and clients from 32768 up.
+/// HOST is a name, an IPv4 address, or an IPv6 address in brackets. With `homa://` and `kernel://` the port is a Homa
+/// port, which has nothing to do with UDP's: the module has servers on 1 to 32767 and clients from 32768 up. The packets
+/// are the same with both, so that one end may use the one and the other end the other.
 ///
 /// ```
-/// use homarus::{Address, Framing};
+/// use homarus::{Address, Carrier};
 ///
 /// let address: Address = "homa://[::1]:4000".parse()?;
-/// assert_eq!((address.framing(), address.host_port()), (Framing::Ip, "[::1]:4000"));
-/// assert_eq!("10.0.0.1:4000".parse::<Address>()?.framing(), Framing::Udp);
+/// assert_eq!((address.carrier(), address.host_port()), (Carrier::Ip, "[::1]:4000"));
+/// assert_eq!("10.0.0.1:4000".parse::<Address>()?.carrier(), Carrier::Udp);
 /// # Ok::<(), homarus::AddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    framing: Framing,
+    carrier: Carrier,
     host_port: String,
+}
+
+/// What carries an endpoint's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Homa inside UDP, by a UDP socket.
+    Udp,
+    /// Homa over IP, by a raw socket.
+    Ip,
+    /// Homa over IP, by the Homa module of this host's kernel.
+    Kernel,
+}
+
+impl Carrier {
+    /// How the packets look.
+    pub fn framing(self) -> Framing {
+        match self {
+            Carrier::Udp => Framing::Udp,
+            Carrier::Ip | Carrier::Kernel => Framing::Ip,
+        }
+    }
+}
+
+/// The carrier that needs no module.
+impl From<Framing> for Carrier {
+    fn from(framing: Framing) -> Carrier {
+        match framing {
+            Framing::Udp => Carrier::Udp,
+            Framing::Ip => Carrier::Ip,
+        }
+    }
 }
 
 /// A text is no [`Address`].
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error(
-    "'{text}' is no address: expected HOST:PORT, such as 127.0.0.1:4000, for Homa over UDP, or homa://HOST:PORT for Homa \
-     over IP; IPv6 addresses in brackets"
+    "'{text}' is no address: expected HOST:PORT, such as 127.0.0.1:4000, for Homa over UDP, homa://HOST:PORT for Homa \
+     over IP, or kernel://HOST:PORT for the kernel's Homa module; IPv6 addresses in brackets"
 )]
 pub struct AddressError {
     text: String,
 }
 
 impl Address {
-    /// The socket address `addr`, spoken to by `framing`.
-    pub fn new(framing: Framing, addr: SocketAddr) -> Address {
-        Address { framing, host_port: addr.to_string() }
+    /// The socket address `addr`, spoken to by `carrier`.
+    pub fn new(carrier: Carrier, addr: SocketAddr) -> Address {
+        Address { carrier, host_port: addr.to_string() }
     }
 
-    /// How packets are carried.
-    pub fn framing(&self) -> Framing {
-        self.framing
+    /// What carries messages there.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
     }
 
     /// Host and port, without what comes before them.
@@ -83,14 +115,15 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let (framing, host_port) = match text.split_once("://") {
-            None => (Framing::Udp, text),
-            Some(("udp", rest)) => (Framing::Udp, rest),
-            Some(("homa", rest)) => (Framing::Ip, rest),
+        let (carrier, host_port) = match text.split_once("://") {
+            None => (Carrier::Udp, text),
+            Some(("udp", rest)) => (Carrier::Udp, rest),
+            Some(("homa", rest)) => (Carrier::Ip, rest),
+            Some(("kernel", rest)) => (Carrier::Kernel, rest),
             Some(_) => return Err(AddressError { text: text.to_owned() }),
         };
         match is_host_port(host_port) {
-            true => Ok(Address { framing, host_port: host_port.to_owned() }),
+            true => Ok(Address { carrier, host_port: host_port.to_owned() }),
             false => Err(AddressError { text: text.to_owned() }),
         }
     }
@@ -105,9 +138,10 @@ fn is_host_port(text: &str) -> bool {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before = match self.framing {
-            Framing::Udp => "",
-            Framing::Ip => "homa://",
+        let before = match self.carrier {
+            Carrier::Udp => "",
+            Carrier::Ip => "homa://",
+            Carrier::Kernel => "kernel://",
         };
         write!(f, "{before}{}", self.host_port)
     }
@@ -123,8 +157,10 @@ mod tests {
 
     #[test]
     fn forms_of_addresses() {
-        for text in ["127.0.0.1:4000", "localhost:1", "[::1]:4000", "[fe80::1%eth0]:7", "homa://[::]:0", "homa://a.b:9"]
-        {
+        for text in ["127.0.0.1:4000", "localhost:1", "[::1]:4000", "[fe80::1%eth0]:7"] {
+            assert_eq!(shown(text).as_deref(), Some(text));
+        }
+        for text in ["homa://[::]:0", "homa://a.b:9", "kernel://[::1]:7", "kernel://a.b:9"] {
             assert_eq!(shown(text).as_deref(), Some(text));
         }
         assert_eq!(shown("udp://10.0.0.1:5").as_deref(), Some("10.0.0.1:5"));
@@ -135,7 +171,7 @@ mod tests {
         for text in ["", "nonsense", ":4000", "::1:4000", "host:", "host:70000", "host:-1", "homa://", "homa://host"] {
             assert_eq!(shown(text), None, "{text}");
         }
-        for text in ["http://host:80", "homa:/host:1", "homa://host:1/x", "homa://homa://h:1", "homa://::1:4000"] {
+        for text in ["http://host:80", "homa:/host:1", "homa://host:1/x", "homa://kernel://h:1", "kernel://::1:4000"] {
             assert_eq!(shown(text), None, "{text}");
         }
     }

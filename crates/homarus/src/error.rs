@@ -62,19 +62,28 @@ pub enum Error {
     /// The request or response was not accepted for sending. Nothing was sent.
     #[error("{0}")]
     Send(#[from] SendError),
-    /// The request or response, for a peer reached over IP, is longer than the Linux Homa module accepts. Nothing was
+    /// The request or response, for a peer reached over IP or by the kernel, is longer than the Linux Homa module accepts. Nothing was
     /// sent.
     #[error(
         "message of {length} bytes exceeds the 1000000 that hosts with the Linux Homa module accept: split it, use Homa \
-         over UDP, or allow it by Builder::long_messages_over_ip if all peers are homarus"
+         over UDP, or, where all peers are homarus, over IP with Builder::long_messages_over_ip"
     )]
     TooLongForLinux {
         /// Bytes in the message.
         length: usize,
     },
+    /// The request or response is empty, and is to be carried by the kernel's Homa module, which takes no empty messages.
+    /// Nothing was sent.
+    #[error("the kernel's Homa module carries no empty messages: send at least one byte, or use udp:// or homa://")]
+    EmptyForLinux,
     /// The request was sent and ended without a response.
     #[error("{0}")]
     Rpc(#[from] RpcError),
+    /// The kernel's Homa module did not take the request, or ended it, for a reason of its own.
+    #[error(
+        "the kernel's Homa module ended the call: {0}: the request may have been executed; see the kernel's log (dmesg)"
+    )]
+    Kernel(Arc<io::Error>),
     /// The endpoint has been closed, or was closed while the call waited.
     #[error("the endpoint is closed: bind a new one")]
     Closed,
@@ -101,8 +110,11 @@ impl Error {
             | Error::Bind { .. }
             | Error::Peer { .. }
             | Error::Send(_)
-            | Error::TooLongForLinux { .. } => true,
-            Error::Rpc(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => false,
+            | Error::TooLongForLinux { .. }
+            | Error::EmptyForLinux => true,
+            Error::Rpc(_) | Error::Kernel(_) | Error::Closed | Error::ShutdownTimeout { .. } | Error::Socket(_) => {
+                false
+            }
         }
     }
 }

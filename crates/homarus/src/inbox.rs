@@ -1,5 +1,5 @@
+use crate::driver::Asked;
 use bytes::Bytes;
-use homarus_proto::IncomingRpc;
 use std::collections::VecDeque;
 use std::task::Waker;
 
@@ -7,7 +7,7 @@ use std::task::Waker;
 const BACKLOG: usize = 1024;
 
 /// A request that has arrived.
-pub(crate) type Arrival = (IncomingRpc, Bytes);
+pub(crate) type Arrival = (Asked, Bytes);
 
 /// Requests that have arrived and wait to be taken, and those who wait for requests.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Inbox {
     }
 
     /// Adds a request and returns whom to wake, or the request if nobody will ever take it.
-    pub(crate) fn offer(&mut self, rpc: IncomingRpc, message: Bytes) -> Result<Option<Waker>, IncomingRpc> {
+    pub(crate) fn offer(&mut self, rpc: Asked, message: Bytes) -> Result<Option<Waker>, Asked> {
         let nobody = self.receivers == 0 && (self.opened || self.queue.len() >= BACKLOG);
         if self.ended || nobody {
             return Err(rpc);

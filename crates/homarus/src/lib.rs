@@ -1,7 +1,7 @@
 //! Homa for applications: request/response messages with low tail latency, async and blocking.
 //!
-//! An [`Endpoint`] is a client and a server on one UDP socket, or on a raw one for [hosts that run the Linux Homa
-//! module](Builder). A call sends a message of any length to a peer and gets
+//! An [`Endpoint`] is a client and a server on one UDP socket, on a raw one for [hosts that run the Linux Homa
+//! module](Builder), or on one of that module itself. A call sends a message of any length to a peer and gets
 //! one back; there are no connections to set up, and a short call is not held up by the long ones beside it.
 //!
 //! ```
@@ -55,16 +55,17 @@ mod hub;
 mod inbox;
 mod message;
 mod metrics;
+mod opened;
 mod peers;
 mod request;
 mod timer;
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, Carrier};
 pub use asynch::{Call, Client, Endpoint, Requests, ServeOptions};
 pub use builder::Builder;
 pub use bytes::Bytes;
 pub use error::Error;
-pub use homarus_io::{Capture, CaptureCounters, PacketIo, RawConfig, UdpConfig};
+pub use homarus_io::{Capture, CaptureCounters, KernelConfig, KernelIo, PacketIo, RawConfig, UdpConfig};
 pub use homarus_proto::{
     CallOptions, Config, ConfigError, Framing, PeerView, RpcError, SendError, Stats, Unreachable, View,
 };

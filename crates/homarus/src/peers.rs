@@ -30,31 +30,36 @@ impl KnownPeers {
         self.all.insert(peer)
     }
 
-    /// The one form of `peer` that packets from it will bear, if a socket bound to `local` can send there.
+    /// See [`check`].
     pub(crate) fn check(&self, framing: Framing, local: SocketAddr, peer: SocketAddr) -> Result<SocketAddr, Error> {
-        if self.last == Some(peer) {
-            return Ok(peer);
+        match self.last {
+            Some(last) if last == peer => Ok(peer),
+            _ => check(framing, local, peer),
         }
-        let one_form = match peer {
-            SocketAddr::V4(_) => peer,
-            SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
-                Some(ip) => SocketAddr::new(ip.into(), v6.port()),
-                None => SocketAddrV6::new(*v6.ip(), v6.port(), 0, v6.scope_id()).into(),
-            },
-        };
-        let why = if peer.port() == 0 {
-            "port 0 belongs to nobody: give the server's port"
-        } else if peer.ip().is_unspecified() {
-            "the unspecified address belongs to nobody: give the server's own address"
-        } else if one_form.is_ipv6() && local.is_ipv4() {
-            "this endpoint is bound to an IPv4 address: bind to an IPv6 address such as [::]:0"
-        } else if framing == Framing::Ip && one_form.is_ipv4() && local.is_ipv6() {
-            "this endpoint speaks Homa over IPv6: bind another one to an IPv4 address such as homa://0.0.0.0:0"
-        } else {
-            return Ok(one_form);
-        };
-        Err(Error::Peer { peer, why })
     }
+}
+
+/// The one form of `peer` that packets from it will bear, if a socket bound to `local` can send there.
+pub(crate) fn check(framing: Framing, local: SocketAddr, peer: SocketAddr) -> Result<SocketAddr, Error> {
+    let one_form = match peer {
+        SocketAddr::V4(_) => peer,
+        SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
+            Some(ip) => SocketAddr::new(ip.into(), v6.port()),
+            None => SocketAddrV6::new(*v6.ip(), v6.port(), 0, v6.scope_id()).into(),
+        },
+    };
+    let why = if peer.port() == 0 {
+        "port 0 belongs to nobody: give the server's port"
+    } else if peer.ip().is_unspecified() {
+        "the unspecified address belongs to nobody: give the server's own address"
+    } else if one_form.is_ipv6() && local.is_ipv4() {
+        "this endpoint is bound to an IPv4 address: bind to an IPv6 address such as [::]:0"
+    } else if framing == Framing::Ip && one_form.is_ipv4() && local.is_ipv6() {
+        "this endpoint speaks Homa over IPv6: bind another one to an IPv4 address such as homa://0.0.0.0:0"
+    } else {
+        return Ok(one_form);
+    };
+    Err(Error::Peer { peer, why })
 }
 
 #[cfg(test)]

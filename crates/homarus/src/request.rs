@@ -1,7 +1,7 @@
+use crate::driver::Asked;
 use crate::handle::Handle;
 use crate::{Error, IntoMessage};
 use bytes::Bytes;
-use homarus_proto::IncomingRpc;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 pub struct Request {
     endpoint: Arc<Handle>,
     /// `None` once answered.
-    rpc: Option<IncomingRpc>,
+    rpc: Option<Asked>,
     client: SocketAddr,
     message: Bytes,
 }
 
 impl Request {
-    pub(crate) fn new(endpoint: Arc<Handle>, rpc: IncomingRpc, message: Bytes) -> Self {
+    pub(crate) fn new(endpoint: Arc<Handle>, rpc: Asked, message: Bytes) -> Self {
         Request { endpoint, client: rpc.client(), rpc: Some(rpc), message }
     }
 

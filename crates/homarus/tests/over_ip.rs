@@ -8,7 +8,7 @@ mod router;
 
 use common::{echo, pattern, run, serve};
 use homarus::blocking::{self, Spin};
-use homarus::{Address, Config, Endpoint, Error, Framing, RpcError, SendError, Unreachable};
+use homarus::{Address, Carrier, Config, Endpoint, Error, Framing, RpcError, SendError, Unreachable};
 use homarus_io::{FaultConfig, FaultIo, RawConfig, RawIo};
 use namespace::enter;
 use router::in_router;
@@ -160,7 +160,7 @@ fn one_process_serves_udp_and_ip_at_once() {
         }
         for form in ["127.0.0.1:4000", "homa://127.0.0.1:4000", "homa://127.0.0.1:4001"] {
             let server = address(form);
-            let any = Address::new(server.framing(), SocketAddr::from(([127, 0, 0, 1], 0)));
+            let any = Address::new(server.carrier(), SocketAddr::from(([127, 0, 0, 1], 0)));
             let client = Endpoint::builder().bind_address(&any).await.expect("bind");
             let to = server.resolve().await.expect("an address");
             assert_eq!(client.call(to, "who?").await.expect("an answer"), form);
@@ -211,7 +211,7 @@ fn errors_name_what_is_wrong() {
         let nobody = client.call("10.77.0.2:4000".parse().expect("an address"), "hello").await;
         assert!(matches!(nobody, Err(Error::Rpc(RpcError::Unreachable(Unreachable::Protocol)))), "{nobody:?}");
 
-        let taken = Address::new(Framing::Ip, client.local_addr());
+        let taken = Address::new(Carrier::Ip, client.local_addr());
         let error = Endpoint::builder().bind_address(&taken).await.expect_err("taken").to_string();
         assert!(
             error.contains("cannot bind homa://0.0.0.0:") && error.contains("belongs to another endpoint"),

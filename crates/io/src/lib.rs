@@ -2,7 +2,8 @@
 //!
 //! All stand behind [`PacketIo`]: [`UdpIo`] for real networks, [`RawIo`] for those with hosts that run the Linux Homa
 //! module, [`MemIo`] for tests without system calls, [`FaultIo`], which makes any of them lose, repeat, delay and change
-//! packets, and [`CaptureIo`], which writes them to a file.
+//! packets, and [`CaptureIo`], which writes them to a file. Beside them, [`KernelIo`] carries whole messages where the
+//! Linux Homa module does the protocol.
 //!
 //! ```
 //! use homarus_io::{FaultConfig, FaultIo, MemHub, PacketIo, Received};
@@ -35,6 +36,7 @@
 mod capture;
 mod checksum;
 mod fault;
+pub mod kernel;
 mod mem;
 mod packet_io;
 mod raw;
@@ -43,6 +45,7 @@ mod udp;
 
 pub use capture::{Capture, CaptureCounters, CaptureIo};
 pub use fault::{FaultConfig, FaultCounters, FaultHandle, FaultIo};
+pub use kernel::{KernelConfig, KernelIo};
 pub use mem::{MemConfig, MemHub, MemIo};
 pub use packet_io::{PacketIo, Received};
 pub use raw::{RawConfig, RawCounters, RawIo};

@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 /// Call an echo service such as `homarus serve`, verify what comes back, and show the round trips
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
-    /// The service: HOST:PORT over UDP, homa://HOST:PORT over IP for a host that runs the Linux Homa module
+    /// The service: HOST:PORT over UDP, homa://HOST:PORT over IP for a host that runs the Linux Homa module,
+    /// kernel://HOST:PORT by the module in this host's own kernel
     #[arg(value_name = "ADDR")]
     address: Address,
     /// Bytes in each request, such as 100, 64k, 1MB, 256KiB
@@ -134,7 +135,7 @@ async fn call(args: &CallArgs) -> Result<ExitCode> {
     capture::flush(capture.as_ref());
 
     let tally = caller.tally();
-    let server = Address::new(args.address.framing(), server).to_string();
+    let server = Address::new(args.address.carrier(), server).to_string();
     let report = Report::new(args, server, &tally, &endpoint.stats(), start.elapsed(), interrupted);
     out::print(&if args.json { report.json()? } else { report.text() })?;
     match interrupted {
@@ -162,7 +163,7 @@ impl Started {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let any = Address::new(args.address.framing(), SocketAddr::new(any, 0));
+        let any = Address::new(args.address.carrier(), SocketAddr::new(any, 0));
         let mut builder = Endpoint::builder();
         if let Some(capture) = capture {
             builder = builder.capture(capture.clone());

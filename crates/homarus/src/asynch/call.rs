@@ -1,7 +1,8 @@
 use crate::Error;
+use crate::driver::CallId;
 use crate::handle::Handle;
 use bytes::Bytes;
-use homarus_proto::{CallOptions, RpcId};
+use homarus_proto::CallOptions;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -36,7 +37,7 @@ pub struct Call<'a> {
 
 enum CallState {
     Unsent { peer: SocketAddr, message: Bytes, options: CallOptions },
-    Sent(RpcId),
+    Sent(CallId),
     Ended,
 }
 

@@ -1,6 +1,5 @@
+use super::LINUX_MAX_MESSAGE;
 use crate::Error;
-use crate::builder::LINUX_MAX_MESSAGE;
-use crate::clock::Clock;
 use crate::peers::KnownPeers;
 use bytes::Bytes;
 use homarus_io::{PacketIo, Received};
@@ -11,11 +10,10 @@ use std::net::SocketAddr;
 /// Packets polled from the core for one send. Many short ones to a peer leave as one entry, so more pays off.
 const SEND_BATCH: usize = 256;
 
-/// The protocol core, the socket and the clock, joined: what happens, not when or on whose thread.
-pub(crate) struct Driver {
+/// The protocol core and a socket for its packets.
+pub(crate) struct Packets {
     core: Core,
     io: Box<dyn PacketIo>,
-    clock: Clock,
     peers: KnownPeers,
     /// Polled from the core and not yet taken by the socket; at most [`SEND_BATCH`].
     unsent: Vec<Transmit>,
@@ -25,13 +23,12 @@ pub(crate) struct Driver {
     sent: u64,
 }
 
-impl Driver {
+impl Packets {
     pub(crate) fn new(mut core: Core, io: Box<dyn PacketIo>, max_peers: usize) -> Self {
         core.set_max_incoming(io.receive_capacity());
-        Driver {
+        Packets {
             core,
             io,
-            clock: Clock::start(),
             peers: KnownPeers::new(max_peers),
             unsent: Vec::with_capacity(SEND_BATCH),
             full: false,
@@ -39,20 +36,16 @@ impl Driver {
         }
     }
 
-    pub(crate) fn now(&self) -> Instant {
-        self.clock.now()
-    }
-
-    pub(crate) fn core(&self) -> &Core {
+    pub(super) fn core(&self) -> &Core {
         &self.core
     }
 
-    pub(crate) fn local_addr(&self) -> SocketAddr {
+    pub(super) fn local_addr(&self) -> SocketAddr {
         self.io.local_addr()
     }
 
     /// Starts a call. Nothing leaves before [`flush`](Self::flush).
-    pub(crate) fn request(
+    pub(super) fn request(
         &mut self,
         now: Instant,
         peer: SocketAddr,
@@ -65,7 +58,7 @@ impl Driver {
     }
 
     /// Answers a request. Nothing leaves before [`flush`](Self::flush).
-    pub(crate) fn respond(&mut self, now: Instant, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
+    pub(super) fn respond(&mut self, now: Instant, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
         self.learn_mtu(rpc.client());
         self.core.send_response(now, rpc, message).map_err(|error| self.explain(error))
     }
@@ -80,11 +73,11 @@ impl Driver {
         }
     }
 
-    pub(crate) fn reject(&mut self, now: Instant, rpc: IncomingRpc) {
+    pub(super) fn reject(&mut self, now: Instant, rpc: IncomingRpc) {
         self.core.reject(now, rpc);
     }
 
-    pub(crate) fn cancel(&mut self, now: Instant, rpc: RpcId) {
+    pub(super) fn cancel(&mut self, now: Instant, rpc: RpcId) {
         self.core.cancel(now, rpc);
     }
 
@@ -96,7 +89,7 @@ impl Driver {
     }
 
     /// Takes one batch of what has arrived into the core and returns how many items it had; 0 if nothing waits.
-    pub(crate) fn receive(&mut self, now: Instant) -> io::Result<usize> {
+    pub(super) fn receive(&mut self, now: Instant) -> io::Result<usize> {
         let core = &mut self.core;
         self.io.recv(&mut |received| match received {
             Received::Datagram { from, bytes } => core.handle_datagram(now, from, bytes),
@@ -105,12 +98,12 @@ impl Driver {
         })
     }
 
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
+    pub(super) fn next_event(&mut self) -> Option<Event> {
         self.core.poll_event()
     }
 
     /// Lets the core do what has become due, if anything.
-    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
         let due = self.core.poll_timeout().is_some_and(|due| due <= now);
         if due {
             self.core.handle_timeout(now);
@@ -120,17 +113,17 @@ impl Driver {
 
     /// Whether time counts in microseconds: for a gap in a message, or for the next packet of a paced one. Otherwise what
     /// the core waits for is the usual response, which it would ask for again only after many round trips.
-    pub(crate) fn is_time_critical(&self) -> bool {
+    pub(super) fn is_time_critical(&self) -> bool {
         self.core.wants_device_queue() || self.core.view().incoming > 0
     }
 
     /// When [`expire`](Self::expire) and [`flush`](Self::flush) are due, if nothing happens before.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.core.poll_timeout()
     }
 
     /// Sends all that may leave now. What a full socket did not take is kept: see [`is_full`](Self::is_full).
-    pub(crate) fn flush(&mut self, now: Instant) -> io::Result<()> {
+    pub(super) fn flush(&mut self, now: Instant) -> io::Result<()> {
         loop {
             self.fill(now);
             let polled = self.unsent.len();
@@ -163,17 +156,17 @@ impl Driver {
     }
 
     /// Packets sent since the endpoint began, or about to be.
-    pub(crate) fn sent(&self) -> u64 {
+    pub(super) fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Whether packets wait for the socket to become writable.
-    pub(crate) fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.full
     }
 
     /// Ends every call, tells the peers as far as the socket takes it, and lets go of the socket.
-    pub(crate) fn close(&mut self, now: Instant) -> io::Result<()> {
+    pub(super) fn close(&mut self, now: Instant) -> io::Result<()> {
         self.core.close(now);
         let told = self.flush(now);
         self.unsent.clear();

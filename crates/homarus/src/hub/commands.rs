@@ -1,8 +1,9 @@
 use super::State;
 use crate::Error;
+use crate::driver::{Asked, CallId};
 use crate::inbox::Arrival;
 use bytes::Bytes;
-use homarus_proto::{CallOptions, IncomingRpc, Instant, RpcError, RpcId, SendError};
+use homarus_proto::{CallOptions, Instant, RpcError, SendError};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
@@ -33,36 +34,36 @@ impl State {
         message: Bytes,
         options: CallOptions,
         waker: Option<&Waker>,
-    ) -> Result<RpcId, Error> {
+    ) -> Result<CallId, Error> {
         let now = self.driver.now();
         self.last_active = now;
-        let rpc = self.driver.request(now, peer, message, options).map_err(|error| self.explain(error))?;
-        self.calls.insert(rpc, waker.cloned());
+        let call = self.driver.request(now, peer, message, options).map_err(|error| self.explain(error))?;
+        self.calls.insert(call, waker.cloned());
         if self.deferred.is_none() && self.task.is_some() && self.calls.len() >= CROWD {
             self.deferred = Some(Deferred { since: now, commands: 1 });
             self.nudge(now);
         } else {
             self.push_out(now);
         }
-        Ok(rpc)
+        Ok(call)
     }
 
     /// The outcome of a call; if there is none yet, `waker` is woken when there is.
-    pub(crate) fn outcome(&mut self, rpc: RpcId, waker: Option<&Waker>) -> Option<Result<Bytes, Error>> {
-        let result = self.calls.fetch(rpc, waker)?;
+    pub(crate) fn outcome(&mut self, call: CallId, waker: Option<&Waker>) -> Option<Result<Bytes, Error>> {
+        let result = self.calls.fetch(call, waker)?;
         Some(result.map_err(|error| self.explain(error.into())))
     }
 
     /// Gives up a call.
-    pub(crate) fn cancel(&mut self, rpc: RpcId) {
-        if self.calls.forget(rpc) {
+    pub(crate) fn cancel(&mut self, call: CallId) {
+        if self.calls.forget(call) {
             let now = self.driver.now();
-            self.driver.cancel(now, rpc);
+            self.driver.cancel(now, call);
             self.push_out(now);
         }
     }
 
-    pub(crate) fn respond(&mut self, rpc: IncomingRpc, message: Bytes) -> Result<(), Error> {
+    pub(crate) fn respond(&mut self, rpc: Asked, message: Bytes) -> Result<(), Error> {
         let now = self.driver.now();
         self.last_active = now;
         let answered = self.driver.respond(now, rpc, message).map_err(|error| self.explain(error));
@@ -70,7 +71,7 @@ impl State {
         answered
     }
 
-    pub(crate) fn reject(&mut self, rpc: IncomingRpc) {
+    pub(crate) fn reject(&mut self, rpc: Asked) {
         let now = self.driver.now();
         self.driver.reject(now, rpc);
         self.push_out(now);

@@ -57,11 +57,18 @@ impl State {
     }
 
     pub(super) fn is_drained(&self, now: Instant) -> bool {
-        matches!(self.phase, Phase::Draining(until) if now >= until || self.in_flight() == 0)
+        let Phase::Draining(until) = self.phase else { return false };
+        now >= until || (self.in_flight() == 0 && now >= self.driver.delivered_by())
+    }
+
+    /// When to look whether draining is over, if nothing happens before.
+    pub(super) fn end_of_draining(&self, now: Instant, until: Instant) -> Instant {
+        let delivered = self.driver.delivered_by();
+        if delivered > now { until.min(delivered) } else { until }
     }
 
     fn in_flight(&self) -> usize {
-        let view = self.driver.core().view();
+        let view = self.driver.view();
         view.client_rpcs + view.server_rpcs
     }
 

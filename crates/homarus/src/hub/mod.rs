@@ -144,11 +144,11 @@ impl State {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        Metrics { stats: self.driver.core().stats().clone(), view: self.driver.core().view() }
+        Metrics { stats: self.driver.stats().clone(), view: self.driver.view() }
     }
 
     pub(crate) fn peer(&self, peer: SocketAddr) -> Option<PeerView> {
-        self.driver.core().peer_view(peer)
+        self.driver.peer_view(peer)
     }
 
     /// The task to wake when there is something to drive.

@@ -1,5 +1,6 @@
 use super::{Phase, State};
-use homarus_proto::{Event, Instant};
+use crate::driver::Event;
+use homarus_proto::Instant;
 use std::io;
 use std::sync::Arc;
 use std::task::Waker;
@@ -73,10 +74,8 @@ impl State {
         let mut events = 0;
         while let Some(event) = self.driver.next_event() {
             match event {
-                Event::Response { rpc, result } => {
-                    wakes.extend(self.calls.end(rpc, result.map(|message| message.into_bytes())));
-                }
-                Event::Request { rpc, message } => match self.inbox.offer(rpc, message.into_bytes()) {
+                Event::Response { call, result } => wakes.extend(self.calls.end(call, result)),
+                Event::Request { rpc, message } => match self.inbox.offer(rpc, message) {
                     Ok(waker) => wakes.extend(waker),
                     Err(rpc) => self.driver.reject(now, rpc),
                 },
@@ -106,7 +105,7 @@ impl State {
             return Ok(());
         }
         let drained = match self.phase {
-            Phase::Draining(until) if now < until => Some(until),
+            Phase::Draining(until) if now < until => Some(self.end_of_draining(now, until)),
             _ => None,
         };
         let due = match self.driver.is_full() {
