@@ -2,7 +2,6 @@
 
 use super::{CallOptions, Endpoint, Event, IncomingRpc, RpcId};
 use crate::peer::PeerKey;
-use crate::recv::unscheduled_priority;
 use crate::rpc::{RpcKey, Side, State};
 use crate::send::Outgoing;
 use crate::{Instant, Payload, RpcError, SendError};
@@ -130,20 +129,9 @@ impl Endpoint {
     }
 
     fn outgoing(&self, peer: PeerKey, message: Payload, most_unscheduled: u32) -> Outgoing {
-        let length = message.len() as u32;
         let unscheduled = self.unscheduled_limit(peer).min(most_unscheduled);
-        let to = &self.peers[peer];
-        let priority = if to.cutoff_version == 0 {
-            // As Linux does before it has heard a peer's cutoffs.
-            Endpoint::FIRST_PRIORITY.max(8 - self.config.priorities)
-        } else {
-            unscheduled_priority(&to.cutoffs, length)
-        };
-        Outgoing::new(message, to.packet_len(self.config.framing), unscheduled, priority)
+        Outgoing::new(message, self.peers[peer].packet_len(self.config.framing), unscheduled)
     }
-
-    /// Priority for unscheduled bytes before the receiver's cutoffs are known.
-    const FIRST_PRIORITY: u8 = 6;
 
     /// The RPC that the application means, if it still waits for its response.
     fn executing(&self, rpc: &IncomingRpc) -> Option<RpcKey> {

@@ -220,7 +220,11 @@ impl Endpoint {
     pub(super) fn refuse(&mut self, now: Instant, key: RpcKey) {
         let rpc = self.end_as_server(now, key);
         self.peers[rpc.peer].finished.insert_unseen(rpc.id);
-        self.send_unknown(self.remote(&rpc), rpc.id | 1, Header::ENDED);
+        let remote = self.remote(&rpc);
+        // Who does not understand the reason would send all of the request again. It will hear when it asks.
+        if self.may_extend(remote) {
+            self.send_unknown(remote, rpc.id | 1, Header::ENDED);
+        }
     }
 
     pub(super) fn end_unreachable(&mut self, now: Instant, key: RpcKey, why: Unreachable) {

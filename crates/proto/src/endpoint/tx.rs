@@ -1,6 +1,8 @@
 //! Packets to the network: control first, then the message that SRPT chooses.
 
 use super::Endpoint;
+use crate::peer::PeerKey;
+use crate::recv::unscheduled_priority;
 use crate::rpc::{RpcKey, Side};
 use crate::send::Chunk;
 use crate::transmit::Transmit;
@@ -10,6 +12,8 @@ use std::net::SocketAddr;
 
 /// Priority of control packets.
 const CONTROL_PRIORITY: u8 = 7;
+/// Priority of unscheduled bytes before the receiver's cutoffs are known.
+const FIRST_PRIORITY: u8 = 6;
 /// Control packets kept for the driver; more than this and it does not take them at all.
 const MAX_CONTROL: usize = 16_384;
 /// Messages with no more than this to send may go although the device queue is long: they add little to it, and the
@@ -42,8 +46,12 @@ impl Endpoint {
             }
             key = shortest.rpc();
         }
-        let most = self.peers[self.rpcs[key].peer].packet_len(self.config.framing);
+        let peer = self.rpcs[key].peer;
+        let most = self.peers[peer].packet_len(self.config.framing);
+        let length = self.rpcs[key].outgoing()?.length();
+        let priority = self.unscheduled_priority(peer, length);
         let message = self.rpcs[key].outgoing_mut()?;
+        message.unscheduled_priority = priority;
         let chunk = message.next_chunk(now, most)?;
         let payload = message.slice(chunk.range.clone());
         let idle = !message.sendable();
@@ -55,6 +63,17 @@ impl Endpoint {
             self.arm(key);
         }
         Some(transmit)
+    }
+
+    /// Priority of the unscheduled bytes of a message: chosen when they leave, like the version of the cutoffs that they
+    /// name.
+    fn unscheduled_priority(&self, peer: PeerKey, length: u32) -> u8 {
+        let peer = &self.peers[peer];
+        if peer.cutoff_version == 0 {
+            // As Linux does before it has heard a peer's cutoffs.
+            return FIRST_PRIORITY.max(8 - self.config.priorities);
+        }
+        unscheduled_priority(&peer.cutoffs, length)
     }
 
     fn data_packet(&mut self, key: RpcKey, chunk: &Chunk, payload: Payload) -> Transmit {

@@ -1,4 +1,4 @@
-use super::repairs::{Repairs, UnderWay};
+use super::repairs::{Repairs, Shrink, UnderWay};
 use crate::{Instant, Payload};
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     payload: Payload,
-    /// Payload bytes in a full packet. Retransmissions keep the packet boundaries, which Linux insists on, unless the
-    /// path turns out not to take packets of this size.
+    /// Payload bytes in a full packet. Retransmissions keep the packet boundaries, which Linux insists on; where the path
+    /// turns out not to take packets of this size, `repairs` says how they are cut.
     packet_len: u32,
     /// Bytes that are sent without grants. Packets never straddle this limit.
     unscheduled: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Outgoing {
     sent: u32,
     /// What was asked for again. Most messages arrive, so this is not part of what each of them holds.
     repairs: Option<Box<Repairs>>,
-    /// Priority of unscheduled bytes.
+    /// Priority of unscheduled bytes, as of when they leave.
     pub(crate) unscheduled_priority: u8,
     /// Priority that the last grant named.
     scheduled_priority: u8,
@@ -51,7 +51,7 @@ pub(crate) enum ResendOutcome {
 }
 
 impl Outgoing {
-    pub(crate) fn new(payload: Payload, packet_len: u32, unscheduled: u32, priority: u8) -> Outgoing {
+    pub(crate) fn new(payload: Payload, packet_len: u32, unscheduled: u32) -> Outgoing {
         let length = payload.len() as u32;
         let unscheduled = unscheduled.min(length);
         Outgoing {
@@ -62,7 +62,7 @@ impl Outgoing {
             granted: unscheduled,
             sent: 0,
             repairs: None,
-            unscheduled_priority: priority,
+            unscheduled_priority: 7,
             scheduled_priority: 0,
             rtt_probe: None,
             last_sent: Instant::ZERO,
@@ -128,24 +128,25 @@ impl Outgoing {
 
     /// Takes the next packet to send, or `None` if all that may be sent was. The path takes `most` bytes of payload.
     pub(crate) fn next_chunk(&mut self, now: Instant, most: u32) -> Option<Chunk> {
-        self.packet_len = self.packet_len.min(most);
-        if let Some(repairs) = self.repairs.as_mut().filter(|repairs| !repairs.ranges.is_empty()) {
-            let whole = repairs.ranges[0].clone();
-            let end = packet_end(whole.start, self.packet_len, self.unscheduled).min(whole.end);
+        self.fit(most);
+        if self.to_repair() {
+            let whole = self.repairs().ranges[0].clone();
+            let end = self.packet_at(whole.start).end.min(whole.end);
+            let repairs = self.repairs();
             if end == whole.end {
                 repairs.ranges.remove(0);
             } else {
                 repairs.ranges[0].start = end;
             }
-            self.last_sent = now;
             let priority = repairs.priority;
+            self.last_sent = now;
             return Some(Chunk { range: whole.start..end, incoming: whole.end, retransmit: true, priority });
         }
         if self.sent >= self.granted && !self.empty_unsent {
             return None;
         }
         let start = self.sent;
-        let end = packet_end(start, self.packet_len, self.unscheduled).min(self.length());
+        let end = self.packet_at(start).end;
         self.empty_unsent = false;
         self.sent = end;
         self.last_sent = now;
@@ -158,7 +159,38 @@ impl Outgoing {
         } else {
             self.scheduled_priority
         };
-        Some(Chunk { range: start..end, incoming: self.unscheduled, retransmit: restarted, priority })
+        // Of what is repeated it says where that ends.
+        let incoming = if restarted && start >= self.unscheduled { self.granted } else { self.unscheduled };
+        Some(Chunk { range: start..end, incoming, retransmit: restarted, priority })
+    }
+
+    /// Payload bytes in a full packet of what is sent for the first time now.
+    fn present_packet_len(&self) -> u32 {
+        let shrunk = self.repairs.as_ref().and_then(|repairs| repairs.shrinks.last());
+        shrunk.map_or(self.packet_len, |shrink| shrink.packet_len)
+    }
+
+    /// From now on the path takes only `most` bytes of payload.
+    fn fit(&mut self, most: u32) {
+        if most < self.present_packet_len() {
+            let at = self.sent;
+            self.repairs().shrinks.push(Shrink { at, packet_len: most });
+        }
+    }
+
+    /// The packet that contains `offset`. What had been sent when the path shrank is cut within its packets, the rest
+    /// anew from there.
+    fn packet_at(&self, offset: u32) -> Range<u32> {
+        let (length, limit) = (self.length(), self.unscheduled);
+        let end = if offset < limit { limit } else { length };
+        let mut packet = cut(if offset < limit { 0 } else { limit }, self.packet_len, offset, end);
+        for Shrink { at, packet_len } in self.repairs.iter().flat_map(|repairs| &repairs.shrinks) {
+            packet = match offset < *at {
+                true => cut(packet.start, *packet_len, offset, packet.end),
+                false => cut(if offset < limit { *at } else { limit.max(*at) }, *packet_len, offset, end),
+            };
+        }
+        packet
     }
 
     /// Queues the packets that overlap `offset..offset + length` for retransmission, as far as they were sent; a
@@ -199,8 +231,8 @@ impl Outgoing {
         self.rtt_probe = None;
         // Not above what the message had at first: a retransmission that was not needed must not delay what was.
         self.repairs().priority = (priority & 7).min(self.unscheduled_priority);
-        let start = packet_start(offset, self.packet_len, self.unscheduled);
-        let end = packet_end(end - 1, self.packet_len, self.unscheduled).min(self.sent);
+        let start = self.packet_at(offset).start;
+        let end = self.packet_at(end - 1).end.min(self.sent);
         if self.repairs().was_just_sent(now, under_way, start..end) {
             return ResendOutcome::JustSent;
         }
@@ -224,24 +256,19 @@ impl Outgoing {
         self.granted = self.unscheduled;
         self.sent = 0;
         self.rtt_probe = None;
+        self.packet_len = self.present_packet_len();
         let repairs = self.repairs();
+        repairs.shrinks.clear();
         repairs.ranges.clear();
         repairs.repeat = None;
         repairs.restarted = true;
     }
 }
 
-/// End of the packet that begins at or contains `offset`: a multiple of the packet length, counted anew from the
-/// unscheduled limit.
-fn packet_end(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
-    let next = packet_start(offset, packet_len, unscheduled).saturating_add(packet_len);
-    if offset < unscheduled { next.min(unscheduled) } else { next }
-}
-
-/// Start of the packet that contains `offset`.
-fn packet_start(offset: u32, packet_len: u32, unscheduled: u32) -> u32 {
-    let base = if offset < unscheduled { 0 } else { unscheduled };
-    base + (offset - base) / packet_len * packet_len
+/// The piece that contains `offset`, of those of `len` bytes into which the bytes from `from` to `end` are cut.
+fn cut(from: u32, len: u32, offset: u32, end: u32) -> Range<u32> {
+    let start = from + (offset - from) / len * len;
+    start..start.saturating_add(len).min(end)
 }
 
 #[cfg(test)]
@@ -250,7 +277,7 @@ mod tests {
     use std::time::Duration;
 
     fn message(length: usize, unscheduled: u32) -> Outgoing {
-        Outgoing::new(Payload::Phantom(length), 1424, unscheduled, 5)
+        Outgoing { unscheduled_priority: 5, ..Outgoing::new(Payload::Phantom(length), 1424, unscheduled) }
     }
 
     fn ranges(message: &mut Outgoing) -> Vec<Range<u32>> {
@@ -332,9 +359,9 @@ mod tests {
         let mut message = message(3000, 40_000);
         assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.range), Some(0..1424));
         let rest: Vec<_> = std::iter::from_fn(|| message.next_chunk(Instant::ZERO, 1000).map(|c| c.range)).collect();
-        assert_eq!(rest, [1424..2000, 2000..3000]);
+        assert_eq!(rest, [1424..2424, 2424..3000]);
         message.resend(Instant::ZERO, UnderWay::default(), (0, -1), 7);
-        assert_eq!(ranges(&mut message), [0..1000, 1000..2000, 2000..3000]);
+        assert_eq!(ranges(&mut message), [0..1000, 1000..1424, 1424..2424, 2424..3000]);
     }
 
     #[test]
@@ -346,6 +373,26 @@ mod tests {
             assert_eq!(message.next_chunk(Instant::ZERO, u32::MAX).map(|chunk| chunk.priority), Some(given));
             ranges(&mut message);
         }
+    }
+
+    /// Linux drops a packet that straddles the edge of a gap, whatever became of the path meanwhile.
+    #[test]
+    fn packets_are_cut_within_their_boundaries_when_the_path_shrinks() {
+        let mut message = message(10_000, 40_000);
+        for _ in 0..4 {
+            message.next_chunk(Instant::ZERO, 1424);
+        }
+        let sent = |message: &mut Outgoing, most| -> Vec<Range<u32>> {
+            std::iter::from_fn(|| message.next_chunk(Instant::ZERO, most).map(|chunk| chunk.range)).collect()
+        };
+        let rest = sent(&mut message, 1204);
+        assert_eq!((rest[0].clone(), rest[1].clone()), (5696..6900, 6900..8104));
+        message.resend(Instant::ZERO, UnderWay::default(), (1424, 1424), 7);
+        assert_eq!(sent(&mut message, 1204), vec![1424..2628, 2628..2848]);
+        message.resend(Instant::from_nanos(1 << 40), UnderWay::default(), (1424, 1424), 7);
+        assert_eq!(sent(&mut message, 700), vec![1424..2124, 2124..2628, 2628..2848]);
+        message.resend(Instant::from_nanos(1 << 41), UnderWay::default(), (6900, 1204), 7);
+        assert_eq!(sent(&mut message, 700), vec![6900..7600, 7600..8104]);
     }
 
     #[test]

@@ -17,6 +17,15 @@ pub(super) struct Repairs {
     pub(super) restarted: bool,
     /// How often that happened.
     pub(super) restarts: u32,
+    /// The path turned out to take smaller packets.
+    pub(super) shrinks: Vec<Shrink>,
+}
+
+/// The path takes only so many bytes of payload in a packet, since so many bytes of the message were sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shrink {
+    pub(super) at: u32,
+    pub(super) packet_len: u32,
 }
 
 /// A retransmission that may still be under way.

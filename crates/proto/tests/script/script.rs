@@ -81,10 +81,7 @@ impl Script {
 
     /// The same to another address.
     pub(crate) fn calls_at(&mut self, to: SocketAddr, message: Vec<u8>) -> u64 {
-        self.endpoint
-            .send_request(self.now, to, message, CallOptions::default())
-            .expect("an accepted request")
-            .as_u64()
+        self.endpoint.send_request(self.now, to, message, CallOptions::default()).expect("an accepted request").as_u64()
     }
 
     /// The application answers the oldest request that it has.

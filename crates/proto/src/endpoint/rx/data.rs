@@ -171,7 +171,9 @@ impl Endpoint {
             Body::Bytes(bytes) => bytes,
             Body::Phantom(_) => &[],
         };
-        let waited_since = self.rpcs[key].waiting_since().filter(|_| self.rpcs[key].doubt().backoff > 0);
+        // Of the first packet nobody knows whether it was late or the application slow.
+        let begun = self.rpcs[key].incoming().is_some_and(|message| message.received() > 0);
+        let waited_since = self.rpcs[key].waiting_since().filter(|_| begun && self.rpcs[key].doubt().backoff > 0);
         let accepted = self
             .with_incoming(key, |message| {
                 let probe = message.rtt_probe.filter(|(from, _)| offset >= *from);
