@@ -2,7 +2,7 @@
 
 use crate::script::{FULL, PEER_ID, Script, contents, data, linux_like};
 use homarus_proto::wire::{Ack, Data, ExtensionBits, NO_SEGMENT_OFFSET, Packet};
-use homarus_proto::{Discard, SendError};
+use homarus_proto::{Config, Discard, SendError};
 use std::time::Duration;
 
 #[test]
@@ -145,12 +145,23 @@ fn busy_until_the_application_has_answered() {
     }
 }
 
+/// A peer that knows the reason is told at once. Linux would send all of the request again, so it hears when it asks.
 #[test]
 fn a_rejected_request_is_unknown_and_stays_so() {
-    let mut script = Script::new(linux_like());
+    for (config, told_at_once) in [(Config::default(), true), (linux_like(), false)] {
+        rejected_request(config, told_at_once);
+    }
+}
+
+fn rejected_request(config: Config, told_at_once: bool) {
+    let mut script = Script::new(config);
     script.gets_data(PEER_ID, &contents(100), 0..100).expect("taken");
     let (rpc, _) = script.requests.pop_front().expect("a request");
     script.endpoint.reject(script.now, rpc);
+    if !told_at_once {
+        script.sends_nothing();
+        let _ = script.gets(PEER_ID, Packet::Resend { offset: 0, length: -1, priority: 7 });
+    }
     assert_eq!(script.sends().header.packet, Packet::Unknown);
     assert!(script.gets_data(PEER_ID, &contents(100), 0..100).is_err());
     assert!(script.requests.is_empty(), "it may have been executed in part");
