@@ -7,6 +7,7 @@ mod compare_rack;
 #[path = "../../../io/tests/common/namespace.rs"]
 mod namespace;
 mod over_ip;
+mod over_kernel;
 mod program;
 mod serve_and_call;
 mod usage;

@@ -22,10 +22,11 @@ fn help_and_version_succeed() {
 
 #[test]
 fn wrong_values_are_usage_errors_that_say_what_is_expected() {
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["call"], "ADDR"),
         (&["call", "nonsense"], "expected HOST:PORT, such as 127.0.0.1:4000"),
         (&["call", "http://127.0.0.1:1"], "homa://HOST:PORT"),
+        (&["call", "kernel://nonsense"], "kernel://HOST:PORT"),
         (&["serve", "127.0.0.1:0", "homa://nonsense"], "homa://HOST:PORT"),
         (&["call", "127.0.0.1:1", "--size", "ten"], "expected a number of bytes such as 100, 64k"),
         (&["call", "127.0.0.1:1", "--count", "0"], "1.."),

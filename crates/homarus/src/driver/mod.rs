@@ -135,6 +135,14 @@ impl Driver {
         }
     }
 
+    /// Whether sending has led to events: a kernel may refuse what it is given.
+    pub(crate) fn has_news(&self) -> bool {
+        match &self.by {
+            By::Packets(_) => false,
+            By::Kernel(kernel) => kernel.has_events(),
+        }
+    }
+
     /// Does what has become due, if anything.
     pub(crate) fn expire(&mut self, now: Instant) -> bool {
         match &mut self.by {

@@ -105,8 +105,8 @@ impl State {
         if let Err(error) = self.driver.flush(now).and_then(|()| self.arm(now)) {
             self.failure.get_or_insert(Arc::new(error));
         }
-        // What waits for the end of all exchanges is told by whoever drives the endpoint.
-        if self.driver.is_full() || self.failure.is_some() || self.is_draining() {
+        // Whoever waits for a call, or for the end of all exchanges, is told by whoever drives the endpoint.
+        if self.driver.is_full() || self.driver.has_news() || self.failure.is_some() || self.is_draining() {
             self.nudge(now);
         }
     }

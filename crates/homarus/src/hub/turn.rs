@@ -56,13 +56,16 @@ impl State {
         let received = if readable { self.driver.receive(now)? } else { 0 };
         let expired = self.driver.expire(now);
         let deferred = self.deferred.take().is_some();
-        let idle = received == 0 && !expired && !deferred && !self.driver.is_full();
+        let idle = received == 0 && !expired && !deferred && !self.driver.is_full() && !self.driver.has_news();
         if idle && self.phase == Phase::Open {
             self.arm(now)?;
             return Ok(Turn::default());
         }
-        let events = self.dispatch(now, wakes);
+        let mut events = self.dispatch(now, wakes);
         self.driver.flush(now)?;
+        if self.driver.has_news() {
+            events += self.dispatch(now, wakes);
+        }
         if self.is_drained(now) {
             wakes.append(&mut self.ending);
         }

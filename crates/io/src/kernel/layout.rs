@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((offset_of!(RecvArgs, id), offset_of!(RecvArgs, cookie)), (0, 8));
         assert_eq!((offset_of!(RecvArgs, num_pages), offset_of!(RecvArgs, reserved)), (16, 20));
         assert_eq!(offset_of!(RecvArgs, pages), 24);
-        assert!(MAX_MESSAGE <= MAX_PAGES * PAGE);
+        const { assert!(MAX_MESSAGE <= MAX_PAGES * PAGE) };
     }
 
     #[test]

@@ -133,6 +133,11 @@ impl FakeKernel {
         self.lock().sock(addr).in_service.len()
     }
 
+    /// What a socket has not received yet.
+    pub(crate) fn waiting(&self, addr: SocketAddr) -> usize {
+        self.lock().sock(addr).waiting.len()
+    }
+
     pub(crate) fn is_open(&self, addr: SocketAddr) -> bool {
         self.lock().sockets.contains_key(&addr)
     }

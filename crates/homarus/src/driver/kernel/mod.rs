@@ -1,16 +1,19 @@
+mod calls;
+mod errors;
+mod outbox;
+
 use super::LINUX_MAX_MESSAGE;
 use super::rpc::{Asked, CallId, Event, Failure, KernelRpc};
 use crate::{Error, peers};
 use bytes::Bytes;
-use foldhash::fast::RandomState;
+use calls::{Call, Calls};
 use homarus_io::KernelIo;
 use homarus_io::kernel::Arrival;
-use homarus_proto::{CallOptions, Config, Framing, Instant, RpcError, SendError, Stats, Unreachable, View};
-use rustix::io::Errno;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use homarus_proto::{CallOptions, Config, Framing, Instant, RpcError, SendError, Stats, View};
+use outbox::{Outbox, Outgoing, What};
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Messages taken in one batch.
@@ -25,40 +28,16 @@ pub(crate) struct Kernel {
     io: Option<KernelIo>,
     local: SocketAddr,
     config: Config,
-    /// Calls that have not ended, by the cookie that each bears.
-    calls: HashMap<u64, Call, RandomState>,
-    next_cookie: u64,
-    deadlines: BTreeSet<(Instant, u64)>,
+    calls: Calls,
     /// What the kernel has not taken yet.
-    unsent: VecDeque<Outgoing>,
-    unsent_bytes: usize,
-    /// How many of those need not be sent any more.
-    stale: usize,
+    unsent: Outbox,
+    /// Whether it had no room when it was last asked.
     full: bool,
     /// Requests that wait for their response from the application, or with it for the kernel to take it.
     held: usize,
     events: VecDeque<Event>,
     stats: Stats,
     delivered_by: Instant,
-}
-
-struct Call {
-    /// The kernel's id; `None` before it has taken the request.
-    id: Option<u64>,
-    since: Instant,
-    deadline: Option<(Instant, Duration)>,
-}
-
-struct Outgoing {
-    what: What,
-    peer: SocketAddr,
-    message: Bytes,
-}
-
-#[derive(Clone, Copy)]
-enum What {
-    Request { cookie: u64 },
-    Response { id: u64 },
 }
 
 impl Kernel {
@@ -68,12 +47,8 @@ impl Kernel {
             local: io.local_addr(),
             io: Some(io),
             config: Config { max_message_len: limit, ..config },
-            calls: HashMap::default(),
-            next_cookie: 1,
-            deadlines: BTreeSet::new(),
-            unsent: VecDeque::new(),
-            unsent_bytes: 0,
-            stale: 0,
+            calls: Calls::default(),
+            unsent: Outbox::default(),
             full: false,
             held: 0,
             events: VecDeque::new(),
@@ -94,8 +69,8 @@ impl Kernel {
         View {
             client_rpcs: self.calls.len(),
             server_rpcs: self.held,
-            send_buffer: self.unsent_bytes,
-            timers: self.deadlines.len(),
+            send_buffer: self.unsent.bytes(),
+            timers: self.calls.deadlines(),
             ..View::default()
         }
     }
@@ -113,14 +88,9 @@ impl Kernel {
         if self.calls.len() >= self.config.max_client_rpcs {
             return Err(SendError::TooManyRpcs { limit: self.config.max_client_rpcs }.into());
         }
-        let cookie = self.next_cookie;
-        self.next_cookie += 1;
-        let patience = options.deadline.or(self.config.default_deadline);
-        let deadline = patience.map(|patience| (now + patience, patience));
-        self.deadlines.extend(deadline.map(|(at, _)| (at, cookie)));
-        self.calls.insert(cookie, Call { id: None, since: now, deadline });
+        let cookie = self.calls.begin(now, options.deadline.or(self.config.default_deadline));
         self.stats.requests_sent += 1;
-        self.enqueue(Outgoing { what: What::Request { cookie }, peer, message });
+        self.unsent.push(Outgoing { what: What::Request { cookie }, peer, message });
         Ok(cookie)
     }
 
@@ -130,7 +100,7 @@ impl Kernel {
             return Err(error);
         }
         self.stats.responses_sent += 1;
-        self.enqueue(Outgoing { what: What::Response { id: rpc.id }, peer: rpc.client, message });
+        self.unsent.push(Outgoing { what: What::Response { id: rpc.id }, peer: rpc.client, message });
         Ok(())
     }
 
@@ -142,7 +112,7 @@ impl Kernel {
             Err(Error::EmptyForLinux)
         } else if length <= limit as usize {
             let limit = self.config.max_send_buffer;
-            let fits = self.unsent_bytes + length <= limit;
+            let fits = self.unsent.bytes() + length <= limit;
             if fits { Ok(()) } else { Err(SendError::BufferFull { limit }.into()) }
         } else if limit == LINUX_MAX_MESSAGE {
             Err(Error::TooLongForLinux { length })
@@ -151,51 +121,23 @@ impl Kernel {
         }
     }
 
-    fn enqueue(&mut self, outgoing: Outgoing) {
-        self.unsent_bytes += outgoing.message.len();
-        self.unsent.push_back(outgoing);
-    }
-
     /// The module knows no way to refuse a request: its client waits until it gives up.
     pub(super) fn reject(&mut self) {
         self.held = self.held.saturating_sub(1);
     }
 
     pub(super) fn cancel(&mut self, cookie: u64) {
-        if let Some(call) = self.remove(cookie) {
+        if let Some(call) = self.calls.remove(cookie) {
             self.stats.requests_cancelled += 1;
             self.give_up(&call);
         }
-    }
-
-    /// Takes a call out of all books.
-    fn remove(&mut self, cookie: u64) -> Option<Call> {
-        let call = self.calls.remove(&cookie)?;
-        if let Some((at, _)) = call.deadline {
-            self.deadlines.remove(&(at, cookie));
-        }
-        Some(call)
     }
 
     /// Has the kernel forget a call, if it knows it.
     fn give_up(&mut self, call: &Call) {
         match (&mut self.io, call.id) {
             (Some(io), Some(id)) => io.abort(id),
-            _ => self.prune(),
-        }
-    }
-
-    /// Notes that one more request need not be sent; when they are the most of what a full socket has not taken, they go.
-    fn prune(&mut self) {
-        self.stale += 1;
-        if self.stale * 2 > self.unsent.len() {
-            let calls = &self.calls;
-            self.unsent.retain(|outgoing| match outgoing.what {
-                What::Request { cookie } => calls.contains_key(&cookie),
-                What::Response { .. } => true,
-            });
-            self.unsent_bytes = self.unsent.iter().map(|outgoing| outgoing.message.len()).sum();
-            self.stale = 0;
+            _ => self.unsent.note_stale(|cookie| self.calls.contains(cookie)),
         }
     }
 
@@ -209,8 +151,8 @@ impl Kernel {
 
     fn fail(&mut self, now: Instant, cookie: u64, error: io::Error) {
         // Of a call that was given up something may still be heard.
-        if let Some(call) = self.remove(cookie) {
-            self.end(cookie, Err(explain(error, now.saturating_since(call.since))));
+        if let Some(call) = self.calls.remove(cookie) {
+            self.end(cookie, Err(errors::explain(error, now.saturating_since(call.since))));
         }
     }
 
@@ -230,7 +172,7 @@ impl Kernel {
         match arrival {
             Arrival::Failed { cookie, error } => self.fail(now, cookie, error),
             Arrival::Response { cookie, message } => {
-                if self.remove(cookie).is_some() {
+                if self.calls.remove(cookie).is_some() {
                     let length = message.len() as u32;
                     let fits = length <= limit;
                     self.stats.bytes_received += if fits { u64::from(length) } else { 0 };
@@ -258,41 +200,39 @@ impl Kernel {
         self.events.pop_front()
     }
 
+    pub(super) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Ends the calls whose deadline has passed. Whether there was one.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         let mut expired = false;
-        while let Some(&(at, cookie)) = self.deadlines.first()
-            && at <= now
-        {
-            self.deadlines.pop_first();
-            let Some(call) = self.remove(cookie) else { continue };
+        while let Some((cookie, call)) = self.calls.remove_due(now) {
             self.give_up(&call);
-            let after = call.deadline.map_or(Duration::ZERO, |(_, patience)| patience);
-            self.end(cookie, Err(Failure::Rpc(RpcError::Deadline { after })));
+            self.end(cookie, Err(Failure::Rpc(RpcError::Deadline { after: call.patience })));
             expired = true;
         }
         expired
     }
 
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.calls.next_due()
     }
 
     /// Gives the kernel messages as long as it takes them.
     pub(super) fn flush(&mut self, now: Instant) -> io::Result<()> {
         self.full = false;
-        while let Some(next) = self.unsent.pop_front() {
+        while let Some(next) = self.unsent.pop() {
             match self.send(&next) {
-                Err(error) if has_no_room(&error) => {
+                Err(error) if errors::has_no_room(&error) => {
                     self.full = true;
-                    self.unsent.push_front(next);
+                    self.unsent.put_back(next);
                     return Ok(());
                 }
-                Err(error) if is_broken(&error) => return Err(error),
+                Err(error) if errors::is_broken(&error) => return Err(error),
                 sent => self.note_sent(now, &next, sent),
             }
         }
-        self.stale = 0;
         Ok(())
     }
 
@@ -301,7 +241,7 @@ impl Kernel {
     fn send(&mut self, next: &Outgoing) -> io::Result<Option<u64>> {
         let Some(io) = &mut self.io else { return Ok(None) };
         match next.what {
-            What::Request { cookie } if !self.calls.contains_key(&cookie) => Ok(None),
+            What::Request { cookie } if !self.calls.contains(cookie) => Ok(None),
             What::Request { cookie } => io.send_request(next.peer, cookie, &next.message).map(Some),
             What::Response { id } => io.send_response(next.peer, id, &next.message).map(|()| Some(id)),
         }
@@ -309,10 +249,9 @@ impl Kernel {
 
     fn note_sent(&mut self, now: Instant, outgoing: &Outgoing, sent: io::Result<Option<u64>>) {
         let length = outgoing.message.len();
-        self.unsent_bytes -= length;
         self.stats.bytes_sent += if matches!(sent, Ok(Some(_))) { length as u64 } else { 0 };
         match outgoing.what {
-            What::Request { cookie } => match (sent, self.calls.get_mut(&cookie)) {
+            What::Request { cookie } => match (sent, self.calls.get_mut(cookie)) {
                 // A module that does not write ids back leaves 0, which is nobody's.
                 (Ok(id), Some(call)) => call.id = id.filter(|id| *id != 0),
                 (Ok(_), None) => {}
@@ -346,41 +285,13 @@ impl Kernel {
     pub(super) fn close(&mut self, now: Instant) -> io::Result<()> {
         let flushed = self.flush(now);
         self.events.retain(|event| matches!(event, Event::Response { .. }));
-        self.deadlines.clear();
-        let cookies: Vec<u64> = self.calls.drain().map(|(cookie, _)| cookie).collect();
-        for cookie in cookies {
+        for cookie in self.calls.drain() {
             self.end(cookie, Err(Failure::Rpc(RpcError::Closed)));
         }
         self.unsent.clear();
-        self.unsent_bytes = 0;
         self.full = false;
         self.held = 0;
         self.io = None;
         flushed
     }
-}
-
-/// Whether the kernel may take the same message later.
-fn has_no_room(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM))
-}
-
-/// Whether the socket will never take a message again.
-fn is_broken(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::BADF | Errno::NOTSOCK | Errno::SHUTDOWN | Errno::PIPE))
-}
-
-/// Why a call ended that the kernel says has failed after `waited`.
-fn explain(error: io::Error, waited: Duration) -> Failure {
-    Failure::Rpc(match Errno::from_io_error(&error) {
-        Some(Errno::TIMEDOUT) => RpcError::PeerDead { silent_for: waited },
-        // What ICMP says of a port reaches callers as ENOTCONN.
-        Some(Errno::NOTCONN | Errno::CONNREFUSED) => RpcError::Unreachable(Unreachable::Port),
-        Some(Errno::PROTONOSUPPORT | Errno::NOPROTOOPT) => RpcError::Unreachable(Unreachable::Protocol),
-        Some(Errno::HOSTUNREACH | Errno::HOSTDOWN | Errno::NETUNREACH | Errno::NETDOWN) => {
-            RpcError::Unreachable(Unreachable::Host)
-        }
-        Some(Errno::SHUTDOWN) => RpcError::Closed,
-        _ => return Failure::Kernel(Arc::new(error)),
-    })
 }
