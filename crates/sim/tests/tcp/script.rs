@@ -1,6 +1,7 @@
 use homarus_sim::net::{Delays, LeafSpine, Marking, Network, NetworkRules, Order, Paths, PortRules};
 use homarus_sim::transport::Message;
-use homarus_sim::transport::tcp::{Tcp, TcpCounts, TcpSetup};
+use homarus_sim::transport::dctcp;
+use homarus_sim::transport::tcp::{Congestion, Connections, Qdisc, Tcp, TcpCounts, TcpSetup};
 use homarus_sim::{Application, Cluster, Rate, Time, Wishes};
 use rand::{RngExt, SeedableRng};
 
@@ -43,6 +44,45 @@ impl Rack {
         let network = Network::new(shape.topology(), NetworkRules { switch, paths: self.paths }, 1);
         Cluster::new(network, (0..shape.hosts()).map(|host| Tcp::new(host, setup)).collect())
     }
+}
+
+/// Settings and a network, usual and unusual ones.
+pub(crate) fn random_settings(seed: u64) -> (TcpSetup, Rack) {
+    let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
+    let micros = Time::from_micros;
+    let mut among = |count: usize| rng.random_range(0..count);
+    let mss = [1_448, 100, 8_948][among(3)];
+    let setup = TcpSetup {
+        congestion: [Congestion::Reno, Congestion::Cubic, Congestion::Dctcp { g: dctcp::G }][among(3)],
+        connections: [
+            Connections::Pipelined,
+            Connections::Pool { most: None },
+            Connections::Pool { most: Some(1) },
+            Connections::Pool { most: Some(3) },
+        ][among(4)],
+        mss,
+        initial_window: [1, 2, 10, 50][among(4)],
+        receive_window: [mss, 20_000, 6 << 20][among(3)],
+        minimum_rto: [micros(50), micros(1_000), micros(200_000)][among(3)],
+        delayed_ack: [None, Some(micros(100)), Some(micros(40_000))][among(3)],
+        ack_at_end: among(2) == 0,
+        slow_start_after_idle: among(2) == 0,
+        hystart: among(2) == 0,
+        ecn: among(2) == 0,
+        tail_loss_probe: among(2) == 0,
+        probe_margin: [micros(0), micros(10), micros(2_000)][among(3)],
+        qdisc: [Qdisc::Fair, Qdisc::Fifo][among(2)],
+        ..TcpSetup::LINUX
+    };
+    let rack = Rack {
+        hosts: 4 + 4 * among(3) as u32,
+        racks: 2 + among(2) as u32,
+        buffer: u64::from(mss + 100) * (1 + among(12) as u64),
+        mark_at: Some(among(10_000) as u64),
+        paths: [Paths::Spray, Paths::ByFlow][among(2)],
+        ..Rack::default()
+    };
+    (setup, rack)
 }
 
 /// What all hosts have done.

@@ -51,6 +51,9 @@ impl Gaps {
     /// What to tell the sender.
     pub(super) fn blocks(&self, ack: u64) -> Blocks {
         let mut blocks = Blocks::default();
+        if self.is_empty() {
+            return blocks;
+        }
         let mut count = 0;
         for byte in self.recent {
             let index = self.ranges.partition_point(|range| range.1 <= byte);

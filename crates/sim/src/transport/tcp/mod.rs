@@ -7,6 +7,7 @@ mod connection;
 mod cubic;
 mod egress;
 mod gaps;
+mod hystart;
 mod messages;
 mod receiver;
 mod recovery;

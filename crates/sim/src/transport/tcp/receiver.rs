@@ -13,7 +13,8 @@ pub(super) struct Receiver {
     unacknowledged: u32,
     pub(super) ack_by: Time,
     echo: Echo,
-    gaps: Gaps,
+    /// Kept once there was a gap; apart, for most connections never have one.
+    gaps: Option<Box<Gaps>>,
 }
 
 /// What acknowledgements tell of marks.
@@ -46,7 +47,7 @@ impl Receiver {
                 Congestion::Dctcp { .. } => Echo::Runs(MarkedRuns::default()),
                 Congestion::Reno | Congestion::Cubic => Echo::Until(false),
             },
-            gaps: Gaps::default(),
+            gaps: None,
         }
     }
 
@@ -66,7 +67,7 @@ impl Receiver {
     }
 
     pub(super) fn blocks(&self) -> Blocks {
-        if self.gaps.is_empty() { Blocks::default() } else { self.gaps.blocks(self.next) }
+        self.gaps.as_ref().map_or_else(Blocks::default, |gaps| gaps.blocks(self.next))
     }
 
     /// Whether an acknowledgement is to be sent before a segment is looked at, because that is marked and those before it
@@ -86,7 +87,7 @@ impl Receiver {
         self.unacknowledged += 1;
         let (before, end) = (self.next, segment.seq + u64::from(segment.length));
         if segment.seq > before {
-            self.gaps.insert(segment.seq, end, segment.ends.as_slice());
+            self.gaps.get_or_insert_default().insert(segment.seq, end, segment.ends.as_slice());
             return true;
         }
         if end <= before {
@@ -96,8 +97,8 @@ impl Receiver {
         let ends = segment.ends.as_slice().iter();
         done.extend(ends.filter(|message| segment.seq + u64::from(message.at) > before));
         self.next = end;
-        if !self.gaps.is_empty() {
-            self.next = self.gaps.close(end, done);
+        if let Some(gaps) = self.gaps.as_mut().filter(|gaps| !gaps.is_empty()) {
+            self.next = gaps.close(end, done);
             return true;
         }
         if setup.ack_at_end && done[complete..].iter().any(|message| !message.interactive) {

@@ -22,6 +22,15 @@ pub(super) struct Scoreboard {
     shortest: Time,
     /// Whether segments have overtaken one another.
     reordered: bool,
+    /// Whether segments that were sent again are in the network.
+    mending: bool,
+    /// Apart, for most connections seldom need it.
+    mend: Box<Mend>,
+}
+
+/// How far losses have been found and repaired.
+#[derive(Debug, Default)]
+struct Mend {
     /// Originals with lower numbers have arrived, or are lost, or have been sent again.
     judged: u64,
     /// No segment with a lower number waits to be sent again.
@@ -57,8 +66,8 @@ enum State {
 pub(super) struct News {
     /// Segments that have arrived and were not known to.
     pub(super) segments: u32,
-    /// The round trip of the oldest and of the youngest segment that left the window and was sent once.
-    pub(super) rtt: Option<(Time, Time)>,
+    /// The round trip of the oldest segment that left the window and was sent once.
+    pub(super) rtt: Option<Time>,
 }
 
 /// Segments that must have arrived behind a gap before it counts as a loss at once (RFC 5681).
@@ -76,10 +85,8 @@ impl Scoreboard {
             arrived_rtt: Time::ZERO,
             shortest: Time::NEVER,
             reordered: false,
-            judged: 0,
-            repaired: 0,
-            again: VecDeque::new(),
-            known: [(0, 0); 3],
+            mending: false,
+            mend: Box::default(),
         }
     }
 
@@ -111,7 +118,7 @@ impl Scoreboard {
     /// Whether there is more to look at than a window without gaps.
     #[inline]
     pub(super) fn has_gaps(&self) -> bool {
-        self.sacked > 0 || self.lost > 0 || !self.again.is_empty()
+        self.sacked > 0 || self.lost > 0 || self.mending
     }
 
     pub(super) fn shortest_rtt(&self) -> Time {
@@ -146,12 +153,10 @@ impl Scoreboard {
             self.note_arrival(now, &sent);
             if !sent.again {
                 let rtt = now - sent.at;
-                news.rtt = Some((news.rtt.map_or(rtt, |(oldest, _)| oldest), rtt));
+                news.rtt = news.rtt.or(Some(rtt));
+                self.shortest = self.shortest.min(rtt);
                 self.reordered |= sent.at < arrived_before;
             }
-        }
-        if let Some((_, rtt)) = news.rtt {
-            self.shortest = self.shortest.min(rtt);
         }
         self.una = ack;
         news
@@ -162,7 +167,7 @@ impl Scoreboard {
         let before = self.sacked;
         let blocks = blocks.map(|(from, to)| (self.una + u64::from(from), self.una + u64::from(to)));
         for (mut from, to) in blocks {
-            for known in self.known {
+            for known in self.mend.known {
                 if (known.0..=known.1).contains(&from) {
                     from = from.max(known.1);
                 }
@@ -171,7 +176,7 @@ impl Scoreboard {
                 self.note_block(now, from.max(self.una), to);
             }
         }
-        self.known = blocks;
+        self.mend.known = blocks;
         self.sacked - before
     }
 
@@ -212,8 +217,8 @@ impl Scoreboard {
         let patience = if hurry { Time::ZERO } else { Time::from_picos(self.shortest.as_picos() / 4) };
         let allowed = self.arrived_rtt + patience;
         let mut look_again = Time::NEVER;
-        self.judged = self.judged.max(self.popped);
-        while let Some(sent) = self.flight.get((self.judged - self.popped) as usize).copied() {
+        self.mend.judged = self.mend.judged.max(self.popped);
+        while let Some(sent) = self.flight.get((self.mend.judged - self.popped) as usize).copied() {
             if sent.state == State::UnderWay && !sent.again {
                 if sent.at >= self.arrived_sent {
                     break;
@@ -222,11 +227,11 @@ impl Scoreboard {
                     look_again = sent.at + allowed;
                     break;
                 }
-                self.mark_lost(self.judged);
+                self.mark_lost(self.mend.judged);
             }
-            self.judged += 1;
+            self.mend.judged += 1;
         }
-        while let Some((number, at)) = self.again.front().copied() {
+        while let Some((number, at)) = self.mend.again.front().copied() {
             let place = number.checked_sub(self.popped).and_then(|index| self.flight.get(index as usize));
             if place.is_some_and(|sent| sent.state == State::UnderWay && sent.at == at) {
                 if at >= self.arrived_sent {
@@ -238,15 +243,16 @@ impl Scoreboard {
                 }
                 self.mark_lost(number);
             }
-            self.again.pop_front();
+            self.mend.again.pop_front();
         }
+        self.mending = !self.mend.again.is_empty();
         look_again
     }
 
     fn mark_lost(&mut self, number: u64) {
         self.flight[(number - self.popped) as usize].state = State::Lost;
         self.lost += 1;
-        self.repaired = self.repaired.min(number);
+        self.mend.repaired = self.mend.repaired.min(number);
     }
 
     /// Nothing has come for so long that all that has not arrived counts as lost.
@@ -257,9 +263,10 @@ impl Scoreboard {
                 self.lost += 1;
             }
         }
-        self.again.clear();
-        self.judged = self.popped + self.flight.len() as u64;
-        self.repaired = self.popped;
+        self.mend.again.clear();
+        self.mending = false;
+        self.mend.judged = self.popped + self.flight.len() as u64;
+        self.mend.repaired = self.popped;
     }
 
     /// Sends the first lost segment again: its sequence number and length.
@@ -267,12 +274,12 @@ impl Scoreboard {
         if self.lost == 0 {
             return None;
         }
-        self.repaired = self.repaired.max(self.popped);
-        while self.flight.get((self.repaired - self.popped) as usize)?.state != State::Lost {
-            self.repaired += 1;
+        self.mend.repaired = self.mend.repaired.max(self.popped);
+        while self.flight.get((self.mend.repaired - self.popped) as usize)?.state != State::Lost {
+            self.mend.repaired += 1;
         }
         self.lost -= 1;
-        Some(self.send_again(now, self.repaired))
+        Some(self.send_again(now, self.mend.repaired))
     }
 
     /// Sends the last segment again, to learn what has become of the window.
@@ -286,7 +293,8 @@ impl Scoreboard {
         sent.state = State::UnderWay;
         sent.again = true;
         sent.at = now;
-        self.again.push_back((number, now));
+        self.mend.again.push_back((number, now));
+        self.mending = true;
         (self.una + u64::from(sent.start.wrapping_sub(self.una as u32)), sent.length)
     }
 }

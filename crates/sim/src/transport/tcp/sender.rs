@@ -182,8 +182,8 @@ impl Sender {
         if let Some(blocks) = blocks {
             arrived += self.board.note_blocks(now, blocks);
         }
-        if let Some((oldest, _)) = news.rtt {
-            self.rto.measure(oldest);
+        if let Some(rtt) = news.rtt {
+            self.rto.measure(rtt);
         }
         self.window.note_marks(bytes, marked, ack, self.next);
         if self.phase != Phase::Open || self.board.has_gaps() {
@@ -196,6 +196,7 @@ impl Sender {
                 self.reduced_until = self.next;
                 self.tell_reduced = true;
             } else if (ack >= self.reduced_until || slow_start) && bytes > 0 {
+                self.window.watch_slow_start(now, ack, self.next, self.board.shortest_rtt());
                 self.window.grow(now, arrived, self.rto.smoothed());
             }
         }

@@ -24,7 +24,8 @@ pub struct TcpSetup {
     /// Most time until then, however often it was in vain: 120 s (Linux, `TCP_RTO_MAX`; RFC 6298 allows 60 s and more).
     pub maximum_rto: Time,
     /// How long the acknowledgement of a single segment waits for a second one, or for data that travels the same way:
-    /// 40 ms (Linux, `TCP_DELACK_MIN`; RFC 1122 allows 500 ms). `None`: every segment is acknowledged at once.
+    /// 40 ms (Linux, `TCP_DELACK_MIN`; RFC 1122 allows 500 ms). With a longer time than `minimum_rto`, segments count as lost
+    /// whose acknowledgement is only late. `None`: every segment is acknowledged at once.
     pub delayed_ack: Option<Time>,
     /// Whether the end of a message that is not answered is acknowledged at once, as Linux does when the application has
     /// read all that was pushed and the connection is not an interactive one.
@@ -32,6 +33,8 @@ pub struct TcpSetup {
     /// Whether a window that stood idle for a retransmission timeout is halved for each such time, down to the initial
     /// window. Linux's default (`tcp_slow_start_after_idle`; RFC 5681 §4.1).
     pub slow_start_after_idle: bool,
+    /// Whether CUBIC's slow start may end before a loss. Linux's default (`hystart`; RFC 9438 §4.10 advises it).
+    pub hystart: bool,
     /// Whether switches may mark segments, and marks are echoed. Linux's default is to ask for it only when the other side
     /// does (`tcp_ecn` = 2), so that plain TCP has none; DCTCP needs it.
     pub ecn: bool,
@@ -95,6 +98,7 @@ impl TcpSetup {
         delayed_ack: Some(Time::from_micros(40_000)),
         ack_at_end: true,
         slow_start_after_idle: true,
+        hystart: true,
         ecn: false,
         tail_loss_probe: true,
         probe_margin: Time::from_micros(2_000),

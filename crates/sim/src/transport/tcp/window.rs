@@ -1,4 +1,5 @@
 use super::cubic::Cubic;
+use super::hystart::HyStart;
 use super::setup::{Congestion, TcpSetup};
 use crate::Time;
 use crate::transport::dctcp::Marks;
@@ -10,6 +11,7 @@ pub(super) struct Window {
     threshold: f64,
     initial: f64,
     control: Control,
+    hystart: Option<HyStart>,
     /// Most segments in flight since the last `measured_until` was sent, and whether the window held any back.
     peak: u32,
     full: bool,
@@ -38,6 +40,7 @@ impl Window {
                 Congestion::Cubic => Control::Cubic(Cubic::default()),
                 Congestion::Dctcp { g } => Control::Dctcp(Marks::new(g)),
             },
+            hystart: (setup.hystart && setup.congestion == Congestion::Cubic).then(HyStart::default),
             peak: 0,
             full: false,
             measured_until: 0,
@@ -74,6 +77,17 @@ impl Window {
             self.full = full;
             self.peak = in_flight;
             self.measured_until = next;
+        }
+    }
+
+    /// An acknowledgement up to `una` came while `next` was the next byte to be sent: ends slow start if it is time.
+    #[inline]
+    pub(super) fn watch_slow_start(&mut self, now: Time, una: u64, next: u64, shortest: Time) {
+        if self.in_slow_start()
+            && let Some(hystart) = &mut self.hystart
+            && hystart.is_over(now, una, next, self.segments, shortest)
+        {
+            self.threshold = self.segments;
         }
     }
 
