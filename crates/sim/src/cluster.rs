@@ -161,6 +161,12 @@ impl<T: Transport> Cluster<T> {
                         self.settle(host, application, &mut wishes);
                     }
                 }
+                Event::Signal { port, class, signal } => {
+                    if let Some((host, go)) = self.network.heard(now, port, class, signal) {
+                        self.hosts[host as usize].uplink(now, class, go);
+                        self.pull(host);
+                    }
+                }
                 Event::Alarm { token } => {
                     application.alarm(now, token, &mut wishes);
                     self.grant(application, &mut wishes);

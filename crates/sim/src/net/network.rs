@@ -1,3 +1,4 @@
+use super::control::{Admission, Control, FlowControl, Notice, Signal};
 use super::packet::{Packet, Packets, Slot};
 use super::port::{Enqueued, Hop, Node, Order, Port, PortCounters, PortRules};
 use super::topology::Topology;
@@ -19,6 +20,8 @@ pub(crate) enum Event {
     Wake { host: u32 },
     /// The application wants to be called.
     Alarm { token: u32 },
+    /// The other end of a link tells a port something.
+    Signal { port: u32, class: u8, signal: Signal },
 }
 
 /// How one of several equal ports is chosen.
@@ -68,6 +71,9 @@ pub struct Network<S> {
     ports: Vec<Port>,
     packets: Packets<S>,
     pub(crate) agenda: Agenda<Event>,
+    control: Option<Control>,
+    /// How many of 2³² packets are lost on each link.
+    loss: u32,
     rng: Pcg64Mcg,
     counts: Counts,
     /// A running hash of everything that has happened: the same in equal runs.
@@ -86,10 +92,25 @@ impl<S> Network<S> {
             ports,
             packets: Packets::new(),
             agenda: Agenda::default(),
+            control: None,
+            loss: 0,
             rng: Pcg64Mcg::seed_from_u64(seed),
             counts: Counts::default(),
             trace: 0xcbf2_9ce4_8422_2325,
         }
+    }
+
+    /// Keeps senders from overrunning the buffers at the ends of their links. The ports' own buffers should then be without
+    /// bounds: it is at its entrance that a switch runs out of room.
+    pub fn with_flow_control(mut self, rules: FlowControl) -> Network<S> {
+        self.control = Some(Control::new(rules, self.topology.ports(), self.topology.switches()));
+        self
+    }
+
+    /// Loses packets on links into switches, at random: this share of them, 0 to 1.
+    pub fn with_loss(mut self, share: f64) -> Network<S> {
+        self.loss = (share * f64::from(u32::MAX)) as u32;
+        self
     }
 
     /// The plan that it follows.
@@ -135,7 +156,8 @@ impl<S> Network<S> {
     #[inline]
     pub(crate) fn wake_when_free(&mut self, host: u32) {
         let port = &mut self.ports[host as usize];
-        if !port.wakes {
+        // A port whose packets are all stopped is woken when the other end lets it go on.
+        if !port.wakes && (port.may_send() || port.is_empty()) {
             port.wakes = true;
             self.agenda.push(port.busy_until, Event::Free { port: host });
         }
@@ -162,11 +184,71 @@ impl<S> Network<S> {
         self.counts.hops += 1;
         self.trace = mix(self.trace, now.as_picos() ^ u64::from(port) << 48 ^ u64::from(self.packets.get(slot).wire));
         match self.ports[port as usize].spec.to {
-            Node::Host(_) => self.take(slot),
+            Node::Host(_) => {
+                if let Some(control) = &mut self.control {
+                    let Packet { priority, wire, .. } = *self.packets.get(slot);
+                    let notice = control.taken(port, priority, wire);
+                    self.tell(now, notice);
+                }
+                self.take(slot)
+            }
             Node::Switch(switch) => {
-                self.forward(now, switch, slot);
+                if self.enters(now, switch, port, slot) {
+                    self.forward(now, switch, slot);
+                } else {
+                    self.counts.dropped += 1;
+                    self.packets.remove(slot);
+                }
                 None
             }
+        }
+    }
+
+    /// Whether a packet that comes through `port` finds room in the switch, and is not lost before.
+    #[inline]
+    fn enters(&mut self, now: Time, switch: u32, port: u32, slot: Slot) -> bool {
+        if self.loss > 0 && self.rng.random::<u32>() < self.loss {
+            return false;
+        }
+        let Some(control) = &mut self.control else { return true };
+        let Packet { priority, wire, .. } = *self.packets.get(slot);
+        match control.enter(switch, port, slot, priority, wire) {
+            Admission::Admitted(notice) => {
+                self.tell(now, notice);
+                true
+            }
+            Admission::Refused => {
+                self.ports[port as usize].counters.refused += 1;
+                false
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Time, notice: Option<Notice>) {
+        if let Some(Notice { port, class, signal, delay }) = notice {
+            self.agenda.push(now + delay, Event::Signal { port, class, signal });
+        }
+    }
+
+    /// A port hears from the other end of its link. Returns the host whose uplink it is, with whether the class may be sent.
+    pub(crate) fn heard(&mut self, now: Time, index: u32, class: u8, signal: Signal) -> Option<(u32, bool)> {
+        let stop = self.control.as_mut().is_some_and(|control| control.heard(index, class, signal));
+        let port = &mut self.ports[index as usize];
+        if port.is_stopped(class) == stop {
+            return None;
+        }
+        port.set_stopped(now, class, stop);
+        self.wake_if_due(now, index);
+        (index < self.topology.hosts()).then_some((index, !stop))
+    }
+
+    /// Asks for an event if a port has something to send and none is coming.
+    #[inline]
+    fn wake_if_due(&mut self, now: Time, index: u32) {
+        let port = &mut self.ports[index as usize];
+        if !port.wakes && port.may_send() {
+            port.wakes = true;
+            self.agenda.push(port.busy_until.max(now), Event::Free { port: index });
         }
     }
 
@@ -189,18 +271,17 @@ impl<S> Network<S> {
 
     fn enqueue(&mut self, now: Time, index: u32, slot: Slot) {
         let port = &mut self.ports[index as usize];
-        if port.is_empty() && port.busy_until <= now && !port.wakes {
+        let class = self.packets.get(slot).priority;
+        if port.is_empty() && port.busy_until <= now && !port.wakes && !port.is_stopped(class) {
             self.transmit(now, index, slot);
             return;
         }
         let rng = &mut self.rng;
         let enqueued = port.enqueue(now, &mut self.packets, slot, || rng.random_range(0..65_536));
-        if !port.wakes && !port.is_empty() {
-            port.wakes = true;
-            self.agenda.push(port.busy_until, Event::Free { port: index });
-        }
+        self.wake_if_due(now, index);
         if let Enqueued::Dropped(dropped) = enqueued {
             self.counts.dropped += 1;
+            self.leaves(now, dropped);
             self.packets.remove(dropped);
         }
     }
@@ -213,18 +294,30 @@ impl<S> Network<S> {
             return true;
         };
         self.transmit(now, index, slot);
-        let port = &mut self.ports[index as usize];
-        if !port.is_empty() {
-            port.wakes = true;
-            self.agenda.push(port.busy_until, Event::Free { port: index });
-        }
+        self.wake_if_due(now, index);
         false
+    }
+
+    /// A packet leaves the buffer that it was in.
+    #[inline]
+    fn leaves(&mut self, now: Time, slot: Slot) {
+        if let Some(control) = &mut self.control {
+            let Packet { priority, wire, .. } = *self.packets.get(slot);
+            let notice = control.leave(slot, priority, wire);
+            self.tell(now, notice);
+        }
     }
 
     #[inline]
     fn transmit(&mut self, now: Time, index: u32, slot: Slot) {
+        self.leaves(now, slot);
         let port = &mut self.ports[index as usize];
-        let wire = self.packets.get(slot).wire;
+        let Packet { wire, priority, .. } = *self.packets.get(slot);
+        if let Some(control) = &mut self.control
+            && control.spend(index, priority, wire)
+        {
+            port.set_stopped(now, priority, true);
+        }
         port.busy_until = now + port.spec.rate.time_for(wire);
         port.counters.packets += 1;
         port.counters.bytes += u64::from(wire);

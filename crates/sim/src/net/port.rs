@@ -90,6 +90,12 @@ pub struct PortCounters {
     pub longest: u64,
     /// Queue length summed over time, byte-nanoseconds.
     pub byte_nanos: u64,
+    /// Packets that the switch at the other end had no room for.
+    pub refused: u64,
+    /// How often the other end stopped a class, by pausing it or for want of credits.
+    pub stops: u64,
+    /// For how long at least one class was stopped.
+    pub stopped: Time,
 }
 
 /// A port at work.
@@ -100,6 +106,9 @@ pub(crate) struct Port {
     queues: [Queue; 8],
     /// One bit a priority whose queue is not empty.
     occupied: u8,
+    /// One bit a priority that the other end of the link has stopped.
+    stopped: u8,
+    stopped_at: Time,
     /// Bytes that wait, without the packet being sent.
     pub(crate) bytes: u64,
     changed_at: Time,
@@ -132,6 +141,8 @@ impl Port {
             rules,
             queues: [Queue { first: NONE, last: NONE }; 8],
             occupied: 0,
+            stopped: 0,
+            stopped_at: Time::ZERO,
             bytes: 0,
             changed_at: Time::ZERO,
             busy_until: Time::ZERO,
@@ -142,6 +153,30 @@ impl Port {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.occupied == 0
+    }
+
+    /// Whether something waits that has not been stopped.
+    #[inline]
+    pub(crate) fn may_send(&self) -> bool {
+        self.occupied & !self.stopped != 0
+    }
+
+    /// Whether the other end has stopped a class.
+    #[inline]
+    pub(crate) fn is_stopped(&self, priority: u8) -> bool {
+        self.stopped >> (priority & 7) & 1 == 1
+    }
+
+    /// The other end stops a class, or lets it go on.
+    pub(crate) fn set_stopped(&mut self, now: Time, priority: u8, stop: bool) {
+        let bit = 1 << (priority & 7);
+        let stopped = if stop { self.stopped | bit } else { self.stopped & !bit };
+        self.counters.stops += u64::from(stopped & !self.stopped != 0);
+        if self.stopped != 0 {
+            self.counters.stopped += now.since(self.stopped_at);
+        }
+        self.stopped_at = now;
+        self.stopped = stopped;
     }
 
     /// Notes how long the queue has been as long as it is.
@@ -203,10 +238,10 @@ impl Port {
 
     /// Takes the next packet to send.
     pub(crate) fn dequeue<S>(&mut self, now: Time, packets: &mut Packets<S>) -> Option<Slot> {
-        if self.occupied == 0 {
+        if !self.may_send() {
             return None;
         }
-        let priority = 7 - self.occupied.leading_zeros() as usize;
+        let priority = 7 - (self.occupied & !self.stopped).leading_zeros() as usize;
         let slot = match self.rules.order {
             Order::Priority => self.queues[priority].first,
             Order::Rank => self.best(packets, priority),
@@ -277,7 +312,12 @@ impl Port {
     /// Everything seen, up to `now`.
     pub(crate) fn counters(&self, now: Time) -> PortCounters {
         let waiting = self.bytes * now.since(self.changed_at).as_picos() / 1_000;
-        PortCounters { byte_nanos: self.counters.byte_nanos + waiting, ..self.counters }
+        let stopped = if self.stopped == 0 { Time::ZERO } else { now.since(self.stopped_at) };
+        PortCounters {
+            byte_nanos: self.counters.byte_nanos + waiting,
+            stopped: self.counters.stopped + stopped,
+            ..self.counters
+        }
     }
 }
 

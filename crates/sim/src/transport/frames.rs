@@ -5,6 +5,8 @@ pub struct Frames {
     pub payload: u32,
     /// What a frame has around its contents, preamble and gap included, bytes.
     pub overhead: u32,
+    /// No frame is smaller, bytes on the wire.
+    pub smallest: u32,
 }
 
 /// The smallest Ethernet frame, with preamble and gap, bytes.
@@ -12,7 +14,7 @@ pub const SMALLEST_FRAME: u32 = 84;
 
 impl Frames {
     /// The Homa paper's (SIGCOMM'18 simulations): 1,442 bytes in a full frame of 1,538.
-    pub const PAPER: Frames = Frames { payload: 1_442, overhead: 96 };
+    pub const PAPER: Frames = Frames { payload: 1_442, overhead: 96, smallest: SMALLEST_FRAME };
 
     /// How many frames a message takes; at least one.
     pub fn count(self, length: u32) -> u32 {
@@ -26,7 +28,7 @@ impl Frames {
 
     /// Bytes on the wire of a frame with so much in it.
     pub fn wire(self, contents: u32) -> u32 {
-        (contents + self.overhead).max(SMALLEST_FRAME)
+        (contents + self.overhead).max(self.smallest)
     }
 
     /// Bytes on the wire of one of a message's frames.

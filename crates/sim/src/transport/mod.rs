@@ -3,6 +3,10 @@
 pub mod dctcp;
 mod frames;
 pub mod homa;
+pub mod infiniband;
+pub mod pfabric;
+pub mod rdma;
+pub mod roce;
 pub mod srpt;
 pub mod tcp;
 
@@ -55,6 +59,10 @@ pub trait Transport {
 
     /// The next packet, when the uplink is free. `None`: nothing, until something happens here.
     fn next_packet(&mut self, now: Time) -> Option<Packet<Self::Segment>>;
+
+    /// The switch stops packets of a priority, or lets them go on. What is sent of it nevertheless waits in the NIC and keeps
+    /// all others there.
+    fn uplink(&mut self, _now: Time, _priority: u8, _go: bool) {}
 
     /// When to call [`handle_timeout`](Self::handle_timeout) if nothing happens before; [`Time::NEVER`] if not at all.
     fn next_timeout(&self) -> Time;
