@@ -126,6 +126,12 @@ impl Net {
         self.settle();
     }
 
+    /// The endpoint's application will not answer.
+    pub fn endpoint_rejects(&mut self, rpc: IncomingRpc) {
+        self.endpoint.reject(self.now, rpc);
+        self.settle();
+    }
+
     /// The model sends a request.
     pub fn kernel_calls(&mut self, to: SocketAddr, message: Vec<u8>) -> u64 {
         let id = self.kernel.call(to, message);

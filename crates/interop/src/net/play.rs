@@ -1,5 +1,5 @@
 use super::{Happening, Net};
-use crate::kernel::{Failure, Request, Rule};
+use crate::kernel::{Failure, Request};
 use homarus_proto::{IncomingRpc, Instant, RpcError};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -70,8 +70,6 @@ pub struct Play {
     pub outcomes: Vec<Vec<Outcome>>,
     /// How often each request was executed.
     pub executions: Vec<u32>,
-    /// Rules whose breach is known and does no harm at a Linux host, so that it does not count.
-    pub tolerated: Vec<Rule>,
     faults: Vec<String>,
 }
 
@@ -85,7 +83,6 @@ impl Play {
             waiting: Vec::new(),
             outcomes: vec![Vec::new(); calls.len()],
             executions: vec![0; calls.len()],
-            tolerated: Vec::new(),
             faults: Vec::new(),
             calls,
         };
@@ -191,8 +188,7 @@ impl Play {
         let mut faults = self.faults.clone();
         let drops = self.net.kernel.drops().iter().filter(|drop| !drop.why.is_harmless());
         faults.extend(first_of_each(drops, |drop| drop.kind).map(|(drop, more)| format!("Linux drops {drop:?}{more}")));
-        let breaches = self.net.kernel.breaches().iter().filter(|breach| !self.tolerated.contains(&breach.rule));
-        let firsts = first_of_each(breaches, |breach| breach.rule);
+        let firsts = first_of_each(self.net.kernel.breaches().iter(), |breach| breach.rule);
         faults.extend(firsts.map(|(breach, more)| format!("Linux would not send {breach:?}{more}")));
         for (index, call) in self.calls.iter().enumerate() {
             let (ends, executions) = (self.outcomes[index].len(), self.executions[index]);

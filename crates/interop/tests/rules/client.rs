@@ -30,6 +30,21 @@ fn unscheduled_priorities_follow_linuxs_cutoffs() {
     }
 }
 
+/// A message that was given before the cutoffs came, and leaves afterwards, goes by them.
+#[test]
+fn the_version_is_that_of_the_cutoffs_that_chose_the_priority() {
+    let mut script = Script::new();
+    let first = script.calls(100);
+    script.calls(20_000);
+    script.endpoint.poll_transmit(script.now).expect("the short request");
+    script.gets(first | 1, cutoffs()).expect("taken");
+    let sent = script.sends();
+    assert_eq!(sent.len(), 15);
+    for sent in sent {
+        assert_eq!((sent.priority, sent.data().0.cutoff_version), (4, 1));
+    }
+}
+
 #[test]
 fn bursts_of_cutoffs_are_one() {
     let mut script = Script::new();
@@ -194,6 +209,25 @@ fn unknown_begins_the_request_anew() {
         let (data, range) = sent.data();
         assert!(data.retransmit && data.segment_offset == Some(range.start) && data.incoming == 10_000);
         assert_eq!(sent.priority, 6, "the unscheduled priority");
+    }
+}
+
+#[test]
+fn what_begins_anew_with_grants_names_the_end_of_what_is_sent() {
+    let mut script = Script::new();
+    let id = script.calls(100_000);
+    script.sends();
+    script.waits(Duration::from_millis(20));
+    script.gets(id | 1, Body::Unknown).expect("taken");
+    script.sends();
+    for granted in [40_000 + 10 * FULL, 100_000] {
+        script.gets(id | 1, grant(granted)).expect("taken");
+        let again = script.sends();
+        assert_eq!(again.last().expect("packets").data().1.end, granted);
+        for sent in &again {
+            let data = sent.data().0;
+            assert_eq!((data.retransmit, data.incoming), (true, granted));
+        }
     }
 }
 

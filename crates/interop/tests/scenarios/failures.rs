@@ -3,7 +3,7 @@
 use crate::stage::{LONG, SIDES, count, play, play_well, warm};
 use homarus_interop::kernel::wire::Kind;
 use homarus_interop::kernel::{Failure, MAX_MESSAGE};
-use homarus_interop::net::{Call, Fate, Net, NetConfig, Outcome, Play, Side};
+use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Outcome, Play, Side, contents};
 use homarus_proto::{CallOptions, RpcError, SendError, Unreachable};
 use std::time::Duration;
 
@@ -90,8 +90,38 @@ fn longer_messages_than_linux_takes_are_refused_before_anything_is_sent() {
 
 #[test]
 fn a_linux_client_of_a_response_that_is_too_long_ends() {
-    let play = play(NetConfig::default(), warm(vec![Call::new(Side::Kernel, 100, MAX_MESSAGE + 1)]), |_| Fate::Deliver);
-    assert_eq!(play.outcomes.last(), Some(&vec![Outcome::Kernel(Failure::TimedOut)]), "{}", play.net.trace());
+    for request in [100, 500_000] {
+        let calls = warm(vec![Call::new(Side::Kernel, request, MAX_MESSAGE + 1)]);
+        let play = play(NetConfig::default(), calls, |_| Fate::Deliver);
+        assert_eq!(play.outcomes.last(), Some(&vec![Outcome::Kernel(Failure::TimedOut)]), "{}", play.net.trace());
+        play.expect_no_faults();
+    }
+}
+
+/// Linux knows no word for "rejected": its client gives up when it would give up a closed port.
+#[test]
+fn a_linux_client_that_is_rejected_ends() {
+    for length in [100, 10_000, 500_000] {
+        let mut net = Net::new(NetConfig::default());
+        let (to, began) = (net.endpoint_address(), net.now());
+        net.kernel_calls(to, contents(0, length));
+        let (mut executions, mut ends) = (0, Vec::new());
+        while let Some(happening) = net.next(began + Duration::from_secs(5)) {
+            match happening {
+                Happening::Request(rpc, _) => {
+                    executions += 1;
+                    net.endpoint_rejects(rpc);
+                }
+                Happening::KernelResponse(_, result) => ends.push((result, net.now())),
+                other => panic!("{other:?}\n{}", net.trace()),
+            }
+        }
+        let [(Err(Failure::TimedOut), at)] = ends[..] else { panic!("{ends:?}\n{}", net.trace()) };
+        assert!(at <= began + Duration::from_millis(110), "after {:?}", at.saturating_since(began));
+        assert_eq!(executions, 1, "{}", net.trace());
+        assert!(net.kernel.drops().is_empty() && net.kernel.breaches().is_empty(), "{}", net.trace());
+        assert_eq!(net.kernel.held(), (0, 0));
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Where packets are lost in a pattern.
 
 use crate::stage::{LONG, SIDES, WARM, count, other, play, warm};
-use homarus_interop::kernel::Rule;
 use homarus_interop::kernel::wire::Kind;
-use homarus_interop::net::{Call, Fate, Net, NetConfig, Play, Side, Sight};
+use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Side, Sight, contents};
 use homarus_proto::Instant;
+use homarus_swarm::dice::Dice;
 use std::time::Duration;
 
 /// Whether the packet belongs to the calls that matter.
@@ -58,12 +58,9 @@ fn every_first_copy_of_the_request_08() {
 fn every_first_copy_of_long_messages() {
     for side in SIDES {
         for requests in [true, false] {
-            let mut net = Net::new(NetConfig::default());
-            net.set_judge(move |sight| lose(matters(sight) && is_request(sight) == requests && sight.is_first_copy()));
-            let mut play = Play::new(net, warm(vec![Call::new(side, 200_000, 200_000)]));
-            // A request that starts over names its unscheduled bytes in all its packets.
-            play.tolerated.push(Rule::RetransmittedRange);
-            play.run(LONG);
+            let play = play(NetConfig::default(), warm(vec![Call::new(side, 200_000, 200_000)]), move |sight| {
+                lose(matters(sight) && is_request(sight) == requests && sight.is_first_copy())
+            });
             play.expect_all_intact();
         }
     }
@@ -124,4 +121,46 @@ fn acks_are_asked_for_without_end() {
     play.expect_all_intact();
     assert!(play.net.now() < Instant::from_nanos(1_000_000_000) + LONG);
     assert!(count(&play, Side::Kernel, Kind::NeedAck) > 50, "{}", play.net.trace());
+}
+
+/// Linux drops packets that lie across the edge of what it has, so what is sent again must fit into the gaps.
+#[test]
+fn a_path_that_shrinks_while_packets_are_lost() {
+    let mut net = Net::new(NetConfig::default());
+    // The first packet, and of the two into which it is cut later the second, once.
+    let mut losses = vec![0, 1_204];
+    net.set_judge(move |sight| {
+        let found = losses.iter().position(|offset| sight.data_offset() == Some(*offset) && !sight.from_kernel);
+        lose(found.map(|index| losses.remove(index)).is_some())
+    });
+    let to = net.kernel_address();
+    net.endpoint_calls(to, contents(0, 9_000));
+    let soon = net.now() + Duration::from_micros(100);
+    assert!(net.next(soon).is_none(), "complete without its first packet");
+    net.endpoint.set_path_mtu(to, 1_280);
+    let end = net.now() + Duration::from_secs(3);
+    let request = std::iter::from_fn(|| net.next(end)).find_map(|happening| match happening {
+        Happening::KernelRequest(_, message) => Some(message),
+        _ => None,
+    });
+    assert!(request.is_some_and(|message| message == contents(0, 9_000)), "{}", net.trace());
+    let drops: Vec<_> = net.kernel.drops().iter().filter(|drop| !drop.why.is_harmless()).collect();
+    assert!(drops.is_empty(), "Linux drops {drops:?}\n{}", net.trace());
+}
+
+/// Where one request after another is lost, a call may wait long for its turn to ask. That is no sign that the server
+/// has forgotten it.
+#[test]
+fn calls_that_wait_for_their_turn_to_ask() {
+    for seed in 0..100 {
+        let mut dice = Dice::new(seed, 1);
+        let calls = (0..60)
+            .map(|number| Call {
+                after: Duration::from_micros(1_700 * number),
+                service: Duration::from_millis(if number % 5 == 0 { 20 } else { 0 }),
+                ..Call::new(Side::Homarus, 200 + number as u32, 3_000)
+            })
+            .collect();
+        play(NetConfig::default(), calls, move |_| lose(dice.chance(0.2))).expect_all_intact();
+    }
 }
