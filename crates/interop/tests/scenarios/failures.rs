@@ -3,7 +3,7 @@
 use crate::stage::{LONG, SIDES, count, play, play_well, warm};
 use homarus_interop::kernel::wire::Kind;
 use homarus_interop::kernel::{Failure, MAX_MESSAGE};
-use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Outcome, Play, Side, contents};
+use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Outcome, Play, Side, Sight, contents};
 use homarus_proto::{CallOptions, RpcError, SendError, Unreachable};
 use std::time::Duration;
 
@@ -147,4 +147,20 @@ fn calls_go_on_after_failures() {
     let play = play(NetConfig::default(), calls, |_| Fate::Deliver);
     assert!(play.outcomes.iter().rev().take(2).all(|outcomes| *outcomes == [Outcome::Intact]), "{:?}", play.outcomes);
     play_well(NetConfig::default(), vec![Call::new(Side::Homarus, 10, 10)]);
+}
+
+/// Told UNKNOWN, a Linux client would send all of a rejected request again, each time that it asks.
+#[test]
+fn a_rejected_request_is_not_sent_again_and_again() {
+    let mut net = Net::new(NetConfig::default());
+    let (to, end) = (net.endpoint_address(), net.now() + Duration::from_secs(5));
+    net.kernel_calls(to, contents(0, 10_000));
+    while let Some(happening) = net.next(end) {
+        if let Happening::Request(rpc, _) = happening {
+            net.endpoint_rejects(rpc);
+        }
+    }
+    let again = |sight: &&Sight| sight.packet.kind() == Kind::Data && !sight.is_first_copy();
+    let again = net.sights().filter(again).count();
+    assert_eq!(again, 0, "DATA packets are sent again\n{}", net.trace());
 }

@@ -2,7 +2,7 @@
 
 use crate::stage::{LONG, SIDES, WARM, count, other, play, warm};
 use homarus_interop::kernel::wire::Kind;
-use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Side, Sight, contents};
+use homarus_interop::net::{Call, Fate, Happening, Net, NetConfig, Play, Side, Sight, contents};
 use homarus_proto::Instant;
 use homarus_swarm::dice::Dice;
 use std::time::Duration;
@@ -163,4 +163,18 @@ fn calls_that_wait_for_their_turn_to_ask() {
             .collect();
         play(NetConfig::default(), calls, move |_| lose(dice.chance(0.2))).expect_all_intact();
     }
+}
+
+/// In a retransmission `incoming` is the end of the range that is sent again, so no packet ends beyond it. A grant may end
+/// within a packet; a request that begins anew then names the grant's end.
+#[test]
+fn what_begins_anew_ends_where_its_last_packet_ends() {
+    let mut net = Net::new(NetConfig::default());
+    net.set_judge(|sight| {
+        let first_copy = sight.packet.sender_id & 1 == 0 && sight.is_first_copy();
+        if first_copy { Fate::Lose } else { Fate::Deliver }
+    });
+    let mut play = Play::new(net, vec![Call::new(Side::Homarus, 300_000, 10); 3]);
+    play.run(Duration::from_secs(60));
+    play.expect_all_intact();
 }

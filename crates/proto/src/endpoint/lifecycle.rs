@@ -221,7 +221,7 @@ impl Endpoint {
         let rpc = self.end_as_server(now, key);
         self.peers[rpc.peer].finished.insert_unseen(rpc.id);
         let remote = self.remote(&rpc);
-        // Who does not understand the reason would send all of the request again. It will hear when it asks.
+        // Who does not understand the reason would send all of the request again, and each time it hears so.
         if self.may_extend(remote) {
             self.send_unknown(remote, rpc.id | 1, Header::ENDED);
         }

@@ -160,7 +160,7 @@ impl Outgoing {
             self.scheduled_priority
         };
         // Of what is repeated it says where that ends.
-        let incoming = if restarted && start >= self.unscheduled { self.granted } else { self.unscheduled };
+        let incoming = if restarted && start >= self.unscheduled { self.granted.max(end) } else { self.unscheduled };
         Some(Chunk { range: start..end, incoming, retransmit: restarted, priority })
     }
 

@@ -93,9 +93,12 @@ impl Endpoint {
         let ended = peer.is_some_and(|peer| self.peers[peer].finished.contains(header.client_id()));
         if header.from_client() && !ended && full {
             self.send_busy(from, reply_id, true);
-        } else {
-            self.send_unknown(from, reply_id, if header.from_client() && ended { Header::ENDED } else { 0 });
+        } else if !header.from_client() || !ended {
+            self.send_unknown(from, reply_id, 0);
+        } else if self.may_extend(from) {
+            self.send_unknown(from, reply_id, Header::ENDED);
         }
+        // Who does not understand that it has ended would send all of the request again, each time; it will give up.
         Err(Discard::UnknownRpc)
     }
 
