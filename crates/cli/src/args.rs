@@ -2,6 +2,7 @@ use crate::bench::BenchArgs;
 use crate::call::CallArgs;
 use crate::compare::CompareArgs;
 use crate::serve::ServeArgs;
+use crate::sim::SimArgs;
 use crate::trial::TrialArgs;
 use clap::{Parser, Subcommand};
 use homarus_dissect::DissectArgs;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     Call(CallArgs),
     Bench(BenchArgs),
+    Sim(SimArgs),
     Dissect(DissectArgs),
     /// One end of a trial of `homarus bench`
     #[command(hide = true)]

@@ -8,6 +8,7 @@ mod compare;
 mod out;
 mod runtime;
 mod serve;
+mod sim;
 mod size;
 mod sys;
 pub mod trial;
@@ -40,6 +41,7 @@ fn dispatch(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Sim(args) => sim::run(args),
         Command::Dissect(args) => Ok(homarus_dissect::run(args, &mut io::stdout(), &mut io::stderr())?.into()),
         Command::BenchTrial(args) => trial::run(args, trial::OWN_TRANSPORTS).map(|()| ExitCode::SUCCESS),
     }

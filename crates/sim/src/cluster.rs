@@ -10,6 +10,8 @@ pub struct Cluster<T: Transport> {
     /// When each host's transport will be called next.
     wakes: Vec<Time>,
     messages: Messages,
+    /// What is on its way to each host.
+    expected: Vec<Expected>,
     now: Time,
     outcomes: Vec<Outcome>,
 }
@@ -62,6 +64,26 @@ pub trait Application {
     fn is_over(&self) -> bool;
 }
 
+/// For how long messages have been on their way to a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Expected {
+    messages: i64,
+    since: Time,
+    total: Time,
+}
+
+impl Expected {
+    fn change(&mut self, now: Time, by: i64) {
+        self.total = self.until(now);
+        self.since = now;
+        self.messages += by;
+    }
+
+    fn until(&self, now: Time) -> Time {
+        if self.messages > 0 { self.total + (now - self.since) } else { self.total }
+    }
+}
+
 /// Messages under way. Numbers are used again.
 #[derive(Debug, Default)]
 struct Messages {
@@ -99,7 +121,17 @@ impl<T: Transport> Cluster<T> {
     pub fn new(network: Network<T::Segment>, hosts: Vec<T>) -> Cluster<T> {
         assert_eq!(hosts.len(), network.topology().hosts() as usize, "a transport for each host");
         let wakes = vec![Time::NEVER; hosts.len()];
-        Cluster { network, hosts, wakes, messages: Messages::default(), now: Time::ZERO, outcomes: Vec::new() }
+        let expected = vec![Expected::default(); hosts.len()];
+        let messages = Messages::default();
+        Cluster { network, hosts, wakes, messages, expected, now: Time::ZERO, outcomes: Vec::new() }
+    }
+
+    /// Share of the time in which a host's link was idle although a message was on its way to it, over all hosts.
+    pub fn wasted(&self) -> f64 {
+        let expected: f64 = self.expected.iter().map(|host| host.until(self.now).as_secs()).sum();
+        let busy: f64 = self.network.busy_downlinks().as_secs();
+        let all = self.now.as_secs() * self.hosts.len() as f64;
+        if all > 0.0 { ((expected - busy) / all).max(0.0) } else { 0.0 }
     }
 
     /// The time reached.
@@ -184,6 +216,7 @@ impl<T: Transport> Cluster<T> {
         let mut sends = std::mem::take(&mut wishes.sends);
         for wish in sends.drain(..) {
             let message = self.messages.insert(self.now, wish);
+            self.expected[wish.to as usize].change(self.now, 1);
             self.hosts[wish.from as usize].send(self.now, &message);
             self.settle(wish.from, application, wishes);
         }
@@ -202,9 +235,11 @@ impl<T: Transport> Cluster<T> {
                     Outcome::Answered(id) => (id, true),
                 };
                 let Some(message) = self.messages.get(id) else { continue };
+                self.expected[host as usize].change(self.now, -1);
                 if answered || message.reply.is_none() {
                     self.messages.remove(id);
                 } else {
+                    self.expected[message.from as usize].change(self.now, 1);
                     self.hosts[host as usize].respond(self.now, &message);
                 }
                 application.done(self.now, &message, answered, wishes);

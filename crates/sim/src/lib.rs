@@ -4,6 +4,9 @@ mod agenda;
 mod cluster;
 pub mod load;
 pub mod net;
+pub mod report;
+pub mod run;
+pub mod scenario;
 mod time;
 pub mod transport;
 

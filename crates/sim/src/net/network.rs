@@ -138,11 +138,11 @@ impl<S> Network<S> {
         self.ports.iter().map(move |port| (port.spec.hop, port.counters(now)))
     }
 
-    /// Bytes that wait at the port to a host.
-    pub fn queue_toward(&self, host: u32) -> u64 {
-        let last = self.topology.path((host + 1) % self.topology.hosts(), host);
-        debug_assert!(last.last().is_some_and(|port| port.to == Node::Host(host)));
-        self.ports.iter().filter(|port| port.spec.to == Node::Host(host)).map(|port| port.bytes).sum()
+    /// For how long the links to hosts have been sending, all together.
+    pub(crate) fn busy_downlinks(&self) -> Time {
+        let to_hosts = self.ports.iter().filter(|port| port.spec.hop == Hop::HostDown);
+        let busy = to_hosts.map(|port| port.spec.rate.time_for_many(port.counters.bytes));
+        busy.fold(Time::ZERO, |all, busy| all + busy)
     }
 
     /// Whether a host's uplink could take a packet now.

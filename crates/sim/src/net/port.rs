@@ -1,5 +1,6 @@
 use super::packet::{Ecn, NONE, Packet, Packets, Slot};
 use crate::{Rate, Time};
+use serde::Serialize;
 
 /// One direction of a link, with the queue before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub enum Node {
 }
 
 /// A step on the way of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Hop {
     /// From a host to its switch.
     HostUp,

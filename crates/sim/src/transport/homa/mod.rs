@@ -3,6 +3,7 @@
 mod wire;
 
 pub use wire::HomaWire;
+pub(crate) use wire::paper;
 
 use super::{Message, Outcome, Transport};
 use crate::Time;

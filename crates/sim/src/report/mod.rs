@@ -1,0 +1,7 @@
+//! Results for people.
+
+mod published;
+mod table;
+
+pub use published::{Published, published};
+pub use table::table;
