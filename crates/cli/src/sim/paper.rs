@@ -59,7 +59,7 @@ pub(crate) struct IncastArgs {
         long,
         value_delimiter = ',',
         value_enum,
-        default_values_t = [Rival::Homa, Rival::HomaNoIncast, Rival::Tcp, Rival::Dctcp]
+        default_values_t = [Rival::Homa, Rival::HomaNoIncast, Rival::Tcp, Rival::Dctcp, Rival::Roce, Rival::Infiniband]
     )]
     transports: Vec<Rival>,
     /// Everything random is drawn from it

@@ -1,7 +1,7 @@
 //! Transports by their names on the command line.
 
 use clap::ValueEnum;
-use homarus_sim::scenario::{ConnectionChoice, HomaOptions, TcpOptions, TransportChoice};
+use homarus_sim::scenario::{ConnectionChoice, HomaOptions, RoceOptions, TcpOptions, TransportChoice};
 
 /// Who carries a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -16,6 +16,14 @@ pub(crate) enum Rival {
     TcpPool,
     /// DCTCP on pipelined connections
     Dctcp,
+    /// RoCEv2 with DCQCN and pauses (PFC)
+    Roce,
+    /// The same without pauses
+    RoceNoPfc,
+    /// InfiniBand with credits
+    Infiniband,
+    /// pFabric
+    Pfabric,
     /// Shortest remaining first with full knowledge: the floor
     Srpt,
 }
@@ -35,6 +43,14 @@ impl Rival {
             Rival::Tcp => tcp("TCP, pipelined", ConnectionChoice::Pipelined),
             Rival::TcpPool => tcp("TCP, pool", ConnectionChoice::Pool),
             Rival::Dctcp => TransportChoice::Dctcp(TcpOptions::default()),
+            Rival::Roce => TransportChoice::Roce(RoceOptions::default()),
+            Rival::RoceNoPfc => TransportChoice::Roce(RoceOptions {
+                label: Some("RoCE without pauses".to_owned()),
+                pfc: false,
+                ..RoceOptions::default()
+            }),
+            Rival::Infiniband => TransportChoice::Infiniband,
+            Rival::Pfabric => TransportChoice::Pfabric,
             Rival::Srpt => TransportChoice::Srpt,
         }
     }

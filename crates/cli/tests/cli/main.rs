@@ -10,4 +10,5 @@ mod over_ip;
 mod over_kernel;
 mod program;
 mod serve_and_call;
+mod sim;
 mod usage;

@@ -30,9 +30,14 @@ impl ScenarioError {
     pub(super) fn from_toml(text: &str, error: &toml::de::Error) -> ScenarioError {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let before = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
-        // Of an unknown key in a table with a kind only the table's place is told.
-        let key = error.message().strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-        let is_key = |line: &str| key.is_some_and(|key| line.split('=').next().is_some_and(|left| left.trim() == key));
+        // Of an unknown key or kind in a table that has a kind only the table's place is told.
+        let word = ["unknown field `", "unknown variant `"].iter().find_map(|what| error.message().strip_prefix(what));
+        let word = word.and_then(|rest| rest.split('`').next());
+        let is_there = |line: &str, word: &str| {
+            let (key, value) = line.split_once('=').unwrap_or((line, ""));
+            key.trim() == word || value.trim().trim_matches('"') == word
+        };
+        let is_key = |line: &str| word.is_some_and(|word| is_there(line, word));
         let line = before + text.lines().skip(before).position(is_key).unwrap_or(0) + 1;
         let source_line = text.lines().nth(line - 1).unwrap_or_default().trim().to_owned();
         ScenarioError::Form { line, what: error.message().to_owned(), source_line }

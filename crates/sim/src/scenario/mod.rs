@@ -4,7 +4,9 @@ mod error;
 mod transport;
 
 pub use error::ScenarioError;
-pub use transport::{CongestionChoice, ConnectionChoice, HomaOptions, TcpOptions, TransportChoice, WireForm};
+pub use transport::{
+    CongestionChoice, ConnectionChoice, HomaOptions, RoceOptions, TcpOptions, TransportChoice, WireForm,
+};
 
 use crate::net::{Delays, LeafSpine, Marking, NetworkRules, Order, Paths, PortRules};
 use crate::transport::homa::{HomaWire, paper};

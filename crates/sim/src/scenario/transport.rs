@@ -1,8 +1,9 @@
 use super::{ScenarioError, error};
-use crate::Time;
 use crate::transport::dctcp;
 use crate::transport::homa::{HomaSetup, HomaWire};
+use crate::transport::roce::RoceSetup;
 use crate::transport::tcp::{Congestion, Connections, TcpSetup};
+use crate::{Rate, Time};
 use homarus_proto::{Config, Framing};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,12 @@ pub enum TransportChoice {
     Tcp(TcpOptions),
     /// DCTCP: switches mark, senders slow down in proportion.
     Dctcp(TcpOptions),
+    /// RoCEv2 with DCQCN; pauses keep its network from losing packets.
+    Roce(RoceOptions),
+    /// InfiniBand: credits keep its network from losing packets.
+    Infiniband,
+    /// pFabric: switches with short queues that keep the most urgent packets.
+    Pfabric,
     /// The oracle: shortest remaining first with full knowledge; the floor that no transport can be below.
     Srpt,
 }
@@ -34,6 +41,37 @@ pub struct TcpOptions {
     pub minimum_rto_us: u64,
     /// DCTCP: bytes in a switch's queue from which on it marks, if the scenario's switches do not say. 100 kB: for 10 Gbit/s.
     pub mark_from: u64,
+}
+
+/// How RoCE is set; what is not here is as vendors have it for these links.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoceOptions {
+    /// What it is called in reports; by default what it is.
+    pub label: Option<String>,
+    /// Priority flow control: full switches pause those who send to them instead of dropping.
+    pub pfc: bool,
+    /// Congestion control.
+    pub dcqcn: bool,
+}
+
+impl Default for RoceOptions {
+    fn default() -> RoceOptions {
+        RoceOptions { label: None, pfc: true, dcqcn: true }
+    }
+}
+
+impl RoceOptions {
+    /// NICs and switches for hosts' links of this rate; without pauses a port queues `buffer` bytes, if that is said.
+    pub fn setup(&self, line: Rate, buffer: Option<u64>) -> RoceSetup {
+        let vendor = RoceSetup::vendor(line);
+        RoceSetup {
+            pfc: vendor.pfc.filter(|_| self.pfc),
+            dcqcn: vendor.dcqcn.filter(|_| self.dcqcn),
+            buffer: buffer.unwrap_or(vendor.buffer),
+            ..vendor
+        }
+    }
 }
 
 /// See [`TcpOptions::connections`].
@@ -168,10 +206,14 @@ impl TransportChoice {
         match self {
             TransportChoice::Homa(HomaOptions { label: Some(label), .. })
             | TransportChoice::Tcp(TcpOptions { label: Some(label), .. })
-            | TransportChoice::Dctcp(TcpOptions { label: Some(label), .. }) => label.clone(),
+            | TransportChoice::Dctcp(TcpOptions { label: Some(label), .. })
+            | TransportChoice::Roce(RoceOptions { label: Some(label), .. }) => label.clone(),
             TransportChoice::Homa(_) => "Homa".to_owned(),
             TransportChoice::Tcp(_) => "TCP".to_owned(),
             TransportChoice::Dctcp(_) => "DCTCP".to_owned(),
+            TransportChoice::Roce(_) => "RoCE".to_owned(),
+            TransportChoice::Infiniband => "InfiniBand".to_owned(),
+            TransportChoice::Pfabric => "pFabric".to_owned(),
             TransportChoice::Srpt => "SRPT-Oracle".to_owned(),
         }
     }
@@ -188,7 +230,10 @@ impl TransportChoice {
                 error::within("transports.minimum_rto_us", tcp.minimum_rto_us, 1, 60_000_000)?;
                 error::within("transports.mark_from", tcp.mark_from, 1, 1 << 40)
             }
-            TransportChoice::Srpt => Ok(()),
+            TransportChoice::Roce(_)
+            | TransportChoice::Infiniband
+            | TransportChoice::Pfabric
+            | TransportChoice::Srpt => Ok(()),
         }
     }
 }
