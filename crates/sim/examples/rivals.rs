@@ -1,10 +1,14 @@
 //! Other transports on the Homa paper's cluster, beside the slowdowns that the paper's simulations published.
 //!
-//! `cargo run --release -p homarus-sim --example rivals -- <transport> <workload> <load> <messages>`
+//! `cargo run --release -p homarus-sim --example rivals -- <transport> <workload> <load> <messages> <warm-up, ms>`
+//!
+//! Messages that begin during the warm-up do not count. Long messages of W4 wait for most of a second, and queues need
+//! as long to fill.
 
 use homarus_sim::load::{Poisson, PoissonPlan};
 use homarus_sim::net::{LeafSpine, Network, NetworkRules};
-use homarus_sim::transport::pfabric::{PFabric, PFabricSetup};
+use homarus_sim::scenario::Counting;
+use homarus_sim::transport::pfabric::PFabricSetup;
 use homarus_sim::transport::srpt::Srpt;
 use homarus_sim::transport::{Frames, Transport};
 use homarus_sim::{Cluster, Time};
@@ -14,30 +18,35 @@ use std::collections::HashMap;
 /// Slowdowns at 80 % load by length, with their provenance in the first line.
 const PUBLISHED: &str = include_str!("../data/sigcomm18_slowdown_w2_w4_load80.csv");
 
-/// Messages that begin earlier do not count: queues are filling.
-const WARM_UP: Time = Time::from_micros(5_000);
-
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let parsed = || {
-        let [transport, workload, load, messages] = args.as_slice() else { return None };
-        Some((transport.as_str(), Workload::builtin(workload)?, load.parse().ok()?, messages.parse().ok()?))
+        let [transport, workload, load, messages, warm_up] = args.as_slice() else { return None };
+        let run = Run {
+            workload: Workload::builtin(workload)?,
+            load: load.parse().ok()?,
+            messages: messages.parse().ok()?,
+            warm_up: Time::from_micros(warm_up.parse::<u64>().ok()? * 1_000),
+        };
+        Some((transport.as_str(), run))
     };
-    let Some((transport, workload, load, messages)) = parsed() else {
-        eprintln!("expected: rivals srpt|pfabric w1..w5 <load, such as 0.8> <messages>");
+    let Some((transport, run)) = parsed() else {
+        eprintln!("expected: rivals srpt|pfabric w1..w5 <load, such as 0.8> <messages> <warm-up, ms>");
         std::process::exit(2);
     };
     let topology = LeafSpine::paper().topology();
     match transport {
         "srpt" => {
             let network = Network::new(topology.clone(), NetworkRules::UNBOUNDED, 7);
-            run(network, Srpt::hosts(&topology, Frames::PAPER), "SRPT-Oracle", &workload, load, messages);
+            // The oracle's load is counted as Homa's, whose program it was part of.
+            let hosts = Srpt::hosts(&topology, Frames::PAPER);
+            run.play(network, hosts, "SRPT-Oracle", |length| Counting::Paper.bytes(length));
         }
         "pfabric" => {
             let setup = PFabricSetup::PAPER;
             let network = Network::new(topology.clone(), setup.network(), 7);
-            let hosts = (0..topology.hosts()).map(|host| PFabric::new(host, setup)).collect();
-            run(network, hosts, "pFabric", &workload, load, messages);
+            let counting = |length| setup.frames.total(length) as f64;
+            run.play(network, setup.hosts(topology.hosts()), "pFabric", counting);
         }
         other => {
             eprintln!("no transport {other:?}: expected srpt or pfabric");
@@ -46,57 +55,71 @@ fn main() {
     }
 }
 
-fn run<T: Transport>(
-    network: Network<T::Segment>,
-    hosts: Vec<T>,
-    name: &str,
-    workload: &Workload,
+/// What is asked for.
+struct Run {
+    workload: Workload,
     load: f64,
     messages: u64,
-) {
-    let (shape, frames) = (LeafSpine::paper(), Frames::PAPER);
-    let topology = shape.topology();
-    let wire = workload.expect(|length| frames.total(length) as f64);
-    let plan = PoissonPlan {
-        workload: workload.clone(),
-        interval: Time::from_secs(wire * 8.0 / (load * shape.host_rate.bits_per_second() as f64)),
-        hosts: shape.hosts(),
-        echo: false,
-        count_from: WARM_UP,
-        counted: messages,
-        seed: 3,
-    };
-    let mut bins = bins(workload, name);
-    let mut ideals: HashMap<(u32, bool), f64> = HashMap::new();
-    let mut application = Poisson::new(plan, |message, now| {
-        let same = shape.same_rack(message.from, message.to);
-        let alone = || topology.ideal(message.from, message.to, frames.of(message.length)).as_micros();
-        let ideal = *ideals.entry((message.length, same)).or_insert_with(alone);
-        let bin = bins.partition_point(|bin| bin.size < message.length).min(bins.len() - 1);
-        bins[bin].slowdowns.push((now - message.begun).as_micros() / ideal);
-    });
-    let mut cluster = Cluster::new(network, hosts);
-    let started = std::time::Instant::now();
-    let over = cluster.run(&mut application, Time::from_secs(5.0));
-    let left = application.left();
-    drop(application);
-    let counts = cluster.network().counts();
-    println!(
-        "{name} {} {:.0} %: {} simulated in {:.1} s, {} hops, {} drops, trace {:016x}{}",
-        workload.name(),
-        load * 100.0,
-        cluster.now(),
-        started.elapsed().as_secs_f64(),
-        counts.hops,
-        counts.dropped,
-        cluster.network().trace(),
-        if over { String::new() } else { format!(", NOT CARRIED: {left} messages left") },
-    );
-    println!("  slowdown of         messages     P50     P99  P99 by bin  published   ratio");
-    for (what, from, to) in
-        [("smallest 10 %", 0.0, 10.0), ("smallest 50 %", 0.0, 50.0), ("all", 0.0, 100.0), ("largest 1 %", 99.0, 100.0)]
-    {
-        tell(what, bins.iter_mut().filter(|bin| bin.upto > from + 1e-6 && bin.from < to - 1e-6));
+    warm_up: Time,
+}
+
+impl Run {
+    /// `counting`: bytes on the wire that a message counts for in the load.
+    fn play<T: Transport>(
+        &self,
+        network: Network<T::Segment>,
+        hosts: Vec<T>,
+        name: &str,
+        counting: impl Fn(u32) -> f64,
+    ) {
+        let workload = &self.workload;
+        let (shape, frames) = (LeafSpine::paper(), Frames::PAPER);
+        let topology = shape.topology();
+        let wire = workload.expect(counting);
+        let plan = PoissonPlan {
+            workload: workload.clone(),
+            interval: Time::from_secs(wire * 8.0 / (self.load * shape.host_rate.bits_per_second() as f64)),
+            hosts: shape.hosts(),
+            echo: false,
+            count_from: self.warm_up,
+            counted: self.messages,
+            seed: 3,
+        };
+        let mut bins = bins(workload, name);
+        let mut ideals: HashMap<(u32, bool), f64> = HashMap::new();
+        let mut application = Poisson::new(plan, |message, now| {
+            let same = shape.same_rack(message.from, message.to);
+            let alone = || topology.ideal(message.from, message.to, frames.of(message.length)).as_micros();
+            let ideal = *ideals.entry((message.length, same)).or_insert_with(alone);
+            let bin = bins.partition_point(|bin| bin.size < message.length).min(bins.len() - 1);
+            bins[bin].slowdowns.push((now - message.begun).as_micros() / ideal);
+        });
+        let mut cluster = Cluster::new(network, hosts);
+        let started = std::time::Instant::now();
+        let over = cluster.run(&mut application, Time::from_secs(20.0));
+        let left = application.left();
+        drop(application);
+        let counts = cluster.network().counts();
+        println!(
+            "{name} {} {:.0} %: {} simulated in {:.1} s, {} hops, {} drops, trace {:016x}{}",
+            workload.name(),
+            self.load * 100.0,
+            cluster.now(),
+            started.elapsed().as_secs_f64(),
+            counts.hops,
+            counts.dropped,
+            cluster.network().trace(),
+            if over { String::new() } else { format!(", NOT CARRIED: {left} messages left") },
+        );
+        println!("  slowdown of         messages     P50     P99  P99 by bin  published   ratio");
+        for (what, from, to) in [
+            ("smallest 10 %", 0.0, 10.0),
+            ("smallest 50 %", 0.0, 50.0),
+            ("all", 0.0, 100.0),
+            ("largest 1 %", 99.0, 100.0),
+        ] {
+            tell(what, bins.iter_mut().filter(|bin| bin.upto > from + 1e-6 && bin.from < to - 1e-6));
+        }
     }
 }
 

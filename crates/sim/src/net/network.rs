@@ -1,6 +1,6 @@
 use super::control::{Admission, Control, FlowControl, Notice, Signal};
 use super::packet::{Packet, Packets, Slot};
-use super::port::{Enqueued, Hop, Node, Order, Port, PortCounters, PortRules};
+use super::port::{Hop, Node, Order, Port, PortCounters, PortRules};
 use super::topology::Topology;
 use crate::Time;
 use crate::agenda::Agenda;
@@ -276,14 +276,18 @@ impl<S> Network<S> {
             self.transmit(now, index, slot);
             return;
         }
-        let rng = &mut self.rng;
-        let enqueued = port.enqueue(now, &mut self.packets, slot, || rng.random_range(0..65_536));
-        self.wake_if_due(now, index);
-        if let Enqueued::Dropped(dropped) = enqueued {
+        while let Some(victim) = self.ports[index as usize].victim(now, &mut self.packets, slot) {
             self.counts.dropped += 1;
-            self.leaves(now, dropped);
-            self.packets.remove(dropped);
+            self.leaves(now, victim);
+            self.packets.remove(victim);
+            if victim == slot {
+                return;
+            }
         }
+        let rng = &mut self.rng;
+        let port = &mut self.ports[index as usize];
+        port.enqueue(now, &mut self.packets, slot, || rng.random_range(0..65_536));
+        self.wake_if_due(now, index);
     }
 
     /// A port has sent its packet. Returns whether it has nothing more to send.

@@ -127,15 +127,6 @@ struct Queue {
     last: Slot,
 }
 
-/// What became of a packet that came to a queue.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Enqueued {
-    /// It waits.
-    Waits,
-    /// This one was dropped: the packet itself, or another to make room.
-    Dropped(Slot),
-}
-
 impl Port {
     pub(crate) fn new(spec: PortSpec, rules: PortRules) -> Port {
         Port {
@@ -188,14 +179,26 @@ impl Port {
         self.changed_at = now;
     }
 
-    /// Puts a packet in the queue. `chance` is a random number below 65,536, for marking.
-    pub(crate) fn enqueue<S>(
-        &mut self,
-        now: Time,
-        packets: &mut Packets<S>,
-        slot: Slot,
-        chance: impl FnOnce() -> u32,
-    ) -> Enqueued {
+    /// The packet to drop so that there may be room for a newcomer, already taken out: perhaps the newcomer itself. None if
+    /// there is room.
+    pub(crate) fn victim<S>(&mut self, now: Time, packets: &mut Packets<S>, newcomer: Slot) -> Option<Slot> {
+        if self.bytes + u64::from(packets.get(newcomer).wire) <= self.rules.buffer {
+            return None;
+        }
+        let worst = if self.rules.order == Order::Rank { self.take_worst(packets, newcomer) } else { None };
+        let victim = worst.unwrap_or(newcomer);
+        let wire = u64::from(packets.get(victim).wire);
+        self.counters.drops += 1;
+        self.counters.dropped_bytes += wire;
+        if worst.is_some() {
+            self.account(now);
+            self.bytes -= wire;
+        }
+        Some(victim)
+    }
+
+    /// Puts a packet for which there is room in the queue. `chance` is a random number below 65,536, for marking.
+    pub(crate) fn enqueue<S>(&mut self, now: Time, packets: &mut Packets<S>, slot: Slot, chance: impl FnOnce() -> u32) {
         let packet = packets.get_mut(slot);
         let (wire, priority) = (u64::from(packet.wire), usize::from(packet.priority & 7));
         if let Some(marking) = self.rules.marking
@@ -204,19 +207,6 @@ impl Port {
         {
             packet.ecn = Ecn::Marked;
             self.counters.marked += 1;
-        }
-        let mut victim = None;
-        if self.bytes + wire > self.rules.buffer {
-            // One packet makes room for one: in pFabric's queues packets are of one size, or small.
-            let worst = if self.rules.order == Order::Rank { self.take_worst(packets, slot) } else { None };
-            let dropped = worst.unwrap_or(slot);
-            self.note_drop(packets, dropped);
-            let Some(worst) = worst else {
-                return Enqueued::Dropped(slot);
-            };
-            self.account(now);
-            self.bytes -= u64::from(packets.get(worst).wire);
-            victim = Some(worst);
         }
         self.account(now);
         self.bytes += wire;
@@ -230,12 +220,6 @@ impl Port {
         }
         queue.last = slot;
         packets.set_next(slot, NONE);
-        victim.map_or(Enqueued::Waits, Enqueued::Dropped)
-    }
-
-    fn note_drop<S>(&mut self, packets: &Packets<S>, slot: Slot) {
-        self.counters.drops += 1;
-        self.counters.dropped_bytes += u64::from(packets.get(slot).wire);
     }
 
     /// Takes the next packet to send.

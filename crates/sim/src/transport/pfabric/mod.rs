@@ -23,7 +23,7 @@ pub struct PFabricSetup {
     pub timeout: Time,
     /// After so many timeouts in a row only probes are sent. 5: pFabric's paper, §4.3.
     pub probe_after: u32,
-    /// Most packets that wait at a port of a switch. 13: the Homa paper's comparison.
+    /// Bytes that wait at a port of a switch at most, in full packets. 13: the Homa paper's comparison.
     pub queue: u32,
     /// Bytes on the wire of acks and probes. 40: as ns-2 counts them, in which the comparison ran; there is no such Ethernet
     /// frame, and with frames of 84 bytes acks take so much more that long messages of W2 suffer.
@@ -43,11 +43,13 @@ impl PFabricSetup {
 
     /// What switches must do: short queues that keep the most urgent packets; each packet takes its own way.
     pub fn network(&self) -> NetworkRules {
-        let full = u64::from(self.frames.wire(self.frames.payload));
-        NetworkRules {
-            switch: PortRules { buffer: u64::from(self.queue) * full, order: Order::Rank, marking: None },
-            paths: Paths::Spray,
-        }
+        let buffer = u64::from(self.queue) * u64::from(self.frames.wire(self.frames.payload));
+        NetworkRules { switch: PortRules { buffer, order: Order::Rank, marking: None }, paths: Paths::Spray }
+    }
+
+    /// So many hosts that run it.
+    pub fn hosts(&self, hosts: u32) -> Vec<PFabric> {
+        (0..hosts).map(|host| PFabric::new(host, *self)).collect()
     }
 }
 
