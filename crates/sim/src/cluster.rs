@@ -235,6 +235,7 @@ impl<T: Transport> Cluster<T> {
                     Outcome::Answered(id) => (id, true),
                 };
                 let Some(message) = self.messages.get(id) else { continue };
+                self.network.note(self.now, id);
                 self.expected[host as usize].change(self.now, -1);
                 if answered || message.reply.is_none() {
                     self.messages.remove(id);

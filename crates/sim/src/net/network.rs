@@ -128,6 +128,11 @@ impl<S> Network<S> {
         self.trace
     }
 
+    /// Takes a message's arrival into the hash.
+    pub(crate) fn note(&mut self, now: Time, message: u32) {
+        self.trace = mix(self.trace, now.as_picos() ^ u64::from(message) << 40);
+    }
+
     /// Packets in queues and on links.
     pub fn in_flight(&self) -> usize {
         self.packets.len()

@@ -3,6 +3,9 @@ use crate::net::Hop;
 use crate::run::Outcome;
 use std::fmt::Write;
 
+/// From so many messages on a 99th percentile is held against a published one.
+const COMPARABLE: u64 = 100;
+
 /// An outcome as text. `published` stands beside what it can be held against.
 pub fn table(outcome: &Outcome, published: &[Published]) -> String {
     let mut text = String::new();
@@ -35,7 +38,8 @@ fn write_table(text: &mut String, outcome: &Outcome, published: &[Published]) ->
             "  {:16}{:>10}{:>10.2}{:>10.2}{:>14.2}",
             range.what, range.count, range.p50, range.p99, range.p99_by_bin
         )?;
-        match published.iter().find(|published| published.what == range.what) {
+        let comparable = published.iter().filter(|_| range.count >= COMPARABLE);
+        match comparable.into_iter().find(|published| published.what == range.what) {
             Some(found) => writeln!(text, "   {:>6.2}  {:.2}", found.p99_by_bin, range.p99_by_bin / found.p99_by_bin)?,
             None => writeln!(text)?,
         }
@@ -46,6 +50,10 @@ fn write_table(text: &mut String, outcome: &Outcome, published: &[Published]) ->
             "  {} rounds: median {:.1} µs, longest {:.1} µs, {:.2} Gbit/s",
             rounds.count, rounds.p50_us, rounds.longest_us, rounds.gbits
         )?;
+    }
+    if outcome.packet_hops == 0 {
+        // The oracle's messages pass no queues.
+        return Ok(());
     }
     writeln!(text, "  {:24}{:>12}{:>12}{:>8}{:>10}{:>10}", "hop", "mean queue", "longest", "used", "drops", "marked")?;
     for hop in &outcome.hops {

@@ -38,7 +38,10 @@ pub(crate) mod paper {
     pub(crate) fn frames(length: u32) -> impl Iterator<Item = (u32, bool)> {
         let unscheduled = length.min(UNSCHEDULED);
         let pieces = |bytes: u32, most: u32| (0..bytes.div_ceil(most)).map(move |piece| most.min(bytes - piece * most));
+        // Nothing takes a frame too.
+        let empty = (length == 0).then_some((super::SMALLEST, false));
         let first = pieces(unscheduled, UNSCHEDULED_PAYLOAD).map(|piece| (frame(piece, UNSCHEDULED_OVERHEAD), false));
+        let first = empty.into_iter().chain(first);
         let rest =
             pieces(length - unscheduled, SCHEDULED_PAYLOAD).map(|piece| (frame(piece, SCHEDULED_OVERHEAD), true));
         first.chain(rest)
@@ -103,6 +106,12 @@ pub(super) fn look_at(packet: &Transmit) -> (u64, bool) {
 mod tests {
     use super::paper;
     use homarus_workloads::Workload;
+
+    #[test]
+    fn an_empty_message_is_a_frame() {
+        assert_eq!(paper::frames(0).collect::<Vec<_>>(), [(84, false)]);
+        assert_eq!(super::HomaWire::Real.frames(0).len(), 1);
+    }
 
     /// The paper says which part of its wire bytes is payload; grants are in it.
     #[test]
