@@ -3,9 +3,9 @@
 mod script;
 
 use homarus_sim::net::{Delays, Hop, LeafSpine, PortCounters};
-use homarus_sim::transport::infiniband::{Infiniband, InfinibandSetup, NicCounters};
+use homarus_sim::transport::infiniband::{Infiniband, InfinibandSetup, NicCounters, NicSetup};
 use homarus_sim::{Cluster, Time};
-use script::{Line, Script, line};
+use script::{Line, Script, line, mixture};
 
 /// Three racks of 16 hosts and one spine; 10 and 40 Gbit/s.
 fn shape() -> LeafSpine {
@@ -41,7 +41,11 @@ impl Seen {
 }
 
 fn run(setup: InfinibandSetup, lines: Vec<Line>) -> Seen {
-    let network = setup.network(shape().topology(), 1);
+    run_with_loss(setup, lines, 0.0)
+}
+
+fn run_with_loss(setup: InfinibandSetup, lines: Vec<Line>, loss: f64) -> Seen {
+    let network = setup.network(shape().topology(), 1).with_loss(loss);
     let mut cluster = Cluster::new(network, setup.hosts(shape().hosts()));
     let mut script = Script::new(lines);
     assert!(cluster.run(&mut script, Time::from_secs(2.0)), "{:?}", script.done);
@@ -106,6 +110,15 @@ fn congestion_spreads_back_to_a_victim_whose_way_is_free_and_the_table_spares_it
     assert!(controlled.nics().notified > 0);
     let with = controlled.script.took(VICTIM);
     assert!(with * 2 < took, "the victim took {with} with the table and {took} without");
+}
+
+#[test]
+fn every_message_arrives_once_even_if_links_lose_and_credits_come_back() {
+    for loss in [0.0, 0.02] {
+        let nic = NicSetup { timeout: Time::from_micros(500), ..InfinibandSetup::NIC };
+        let seen = run_with_loss(InfinibandSetup { nic, ..setup() }, mixture(48, 200), loss);
+        assert_eq!(seen.nics().resent > 0, loss > 0.0);
+    }
 }
 
 #[test]

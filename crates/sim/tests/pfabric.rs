@@ -5,7 +5,7 @@ mod script;
 use homarus_sim::net::{Hop, LeafSpine, Network};
 use homarus_sim::transport::pfabric::{PFabric, PFabricSetup};
 use homarus_sim::{Cluster, Time};
-use script::{Line, Script, line};
+use script::{Line, Script, line, mixture};
 
 const SETUP: PFabricSetup = PFabricSetup::PAPER;
 
@@ -69,13 +69,7 @@ fn the_shortest_of_an_incast_ends_first_and_all_arrive() {
 #[test]
 fn every_message_arrives_once_however_much_is_lost() {
     for loss in [0.01, 0.3] {
-        let lines = (0..200).map(|number| {
-            let at = Time::from_micros(u64::from(number) * 3);
-            let length = [1, 900, 5_000, 40_000][number as usize % 4];
-            let reply = (number % 3 == 0).then_some(2_000);
-            Line { at, from: number % 20, to: 20 + number % 7, length, reply }
-        });
-        let (_, cluster) = run(lines.collect(), loss);
+        let (_, cluster) = run(mixture(30, 200), loss);
         assert!(cluster.network().counts().dropped > 0);
     }
 }

@@ -5,7 +5,7 @@ mod script;
 use homarus_sim::net::{Delays, Hop, LeafSpine, Network, PfcRules, PortCounters};
 use homarus_sim::transport::roce::{NicCounters, Roce, RoceSetup};
 use homarus_sim::{Cluster, Rate, Time};
-use script::{Line, Script, line};
+use script::{Line, Script, line, mixture};
 
 /// Three racks of 16 hosts and one spine; 10 and 40 Gbit/s.
 fn shape() -> LeafSpine {
@@ -114,6 +114,9 @@ fn pausing_loses_nothing_and_makes_victims_of_those_whose_way_is_free() {
     assert_eq!((seen.dropped(), seen.nics().resent), (0, 0));
     let (took, alone) = (seen.script.took(30), alone(0, 20, 100_000));
     assert!(took > alone * 5, "the victim took {took}, alone {alone}");
+    let lossy = run(RoceSetup { pfc: None, ..small_buffers() }, incast_and_victim());
+    let took = lossy.script.took(30);
+    assert!(took < alone * 2, "without pauses the victim took {took}, alone {alone}");
 }
 
 #[test]
@@ -170,6 +173,15 @@ fn with_too_little_headroom_packets_are_lost_in_spite_of_pauses() {
     assert!(seen.dropped() > 0);
     let refused: u64 = seen.cluster.network().ports(seen.cluster.now()).map(|(_, port)| port.refused).sum();
     assert_eq!(refused, seen.dropped());
+}
+
+#[test]
+fn every_message_arrives_once_however_much_is_lost() {
+    for (pfc, loss) in [(None, 0.0), (None, 0.05), (small_buffers().pfc, 0.05), (small_buffers().pfc, 0.3)] {
+        let setup = RoceSetup { pfc, ..small_buffers() };
+        let network = setup.network(shape().topology(), 1).with_loss(loss);
+        run_on(network, setup, mixture(48, 200));
+    }
 }
 
 #[test]

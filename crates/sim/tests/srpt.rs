@@ -6,7 +6,7 @@ use homarus_sim::net::{LeafSpine, Network, NetworkRules};
 use homarus_sim::transport::Frames;
 use homarus_sim::transport::srpt::Srpt;
 use homarus_sim::{Cluster, Time};
-use script::{Line, Script, line};
+use script::{Line, Script, line, mixture};
 
 const FRAMES: Frames = Frames::PAPER;
 
@@ -57,4 +57,9 @@ fn an_incast_is_served_one_after_the_other() {
     let rate = LeafSpine::paper().host_rate;
     let ends = rate.time_for_many(99 * FRAMES.total(10_000));
     assert!(last.is_some_and(|last| last >= ends && last <= ends + alone(1, 140, 10_000)), "{last:?}");
+}
+
+#[test]
+fn every_message_arrives_once() {
+    run(mixture(144, 1_000));
 }

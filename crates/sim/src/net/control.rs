@@ -93,7 +93,7 @@ impl Control {
         }
     }
 
-    /// A host has taken a packet from the link of `port`.
+    /// A packet has left the link of `port` and takes no room: a host has it, or it was lost.
     pub(super) fn taken(&mut self, port: u32, class: u8, wire: u32) -> Option<Notice> {
         match &mut self.kind {
             Kind::Pause(_) => None,

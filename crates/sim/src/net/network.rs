@@ -212,11 +212,14 @@ impl<S> Network<S> {
     /// Whether a packet that comes through `port` finds room in the switch, and is not lost before.
     #[inline]
     fn enters(&mut self, now: Time, switch: u32, port: u32, slot: Slot) -> bool {
-        if self.loss > 0 && self.rng.random::<u32>() < self.loss {
+        let lost = self.loss > 0 && self.rng.random::<u32>() < self.loss;
+        let Some(control) = &mut self.control else { return !lost };
+        let Packet { priority, wire, .. } = *self.packets.get(slot);
+        if lost {
+            let notice = control.taken(port, priority, wire);
+            self.tell(now, notice);
             return false;
         }
-        let Some(control) = &mut self.control else { return true };
-        let Packet { priority, wire, .. } = *self.packets.get(slot);
         match control.enter(switch, port, slot, priority, wire) {
             Admission::Admitted(notice) => {
                 self.tell(now, notice);

@@ -18,6 +18,19 @@ pub(crate) fn line(at: Time, from: u32, to: u32, length: u32) -> Line {
     Line { at, from, to, length, reply: None }
 }
 
+/// So many short and long messages between some of so many hosts; some are answered, and some hosts get much.
+pub(crate) fn mixture(hosts: u32, messages: u32) -> Vec<Line> {
+    let one = |number: u32| {
+        let from = number * 7 % hosts;
+        let to = if number.is_multiple_of(2) { number % 3 } else { number * 11 % hosts };
+        let to = if to == from { (to + 1) % hosts } else { to };
+        let length = [1, 900, 5_000, 40_000][number as usize / 2 % 4];
+        let reply = (number.is_multiple_of(3)).then_some(2_000);
+        Line { at: Time::from_micros(u64::from(number) * 3), from, to, length, reply }
+    };
+    (0..messages).map(one).collect()
+}
+
 /// A script at work.
 #[derive(Debug)]
 pub(crate) struct Script {

@@ -62,6 +62,11 @@ impl Flow {
         self.timeouts >= setup.probe_after
     }
 
+    /// How long to wait for acks: twice as long after each timeout.
+    fn patience(&self, setup: &PFabricSetup) -> Time {
+        setup.timeout * (1 << self.timeouts.min(setup.doublings))
+    }
+
     /// What may be sent now.
     pub(super) fn next(&self, setup: &PFabricSetup) -> Option<Next> {
         if self.probing(setup) {
@@ -86,7 +91,7 @@ impl Flow {
             }
         }
         if self.deadline == Time::NEVER {
-            self.deadline = now + setup.timeout;
+            self.deadline = now + self.patience(setup);
         }
     }
 
@@ -113,7 +118,7 @@ impl Flow {
     pub(super) fn alive(&mut self, now: Time, setup: &PFabricSetup) {
         self.timeouts = 0;
         self.probe_due = false;
-        self.deadline = if self.under_way.is_empty() { Time::NEVER } else { now + setup.timeout };
+        self.deadline = if self.under_way.is_empty() { Time::NEVER } else { now + self.patience(setup) };
     }
 
     /// Nothing was heard for too long: what is under way is lost.

@@ -21,6 +21,8 @@ pub struct PFabricSetup {
     pub window: u32,
     /// Frames are given up when nothing is heard for so long. 24 µs: the Homa paper's comparison; about three round trips.
     pub timeout: Time,
+    /// The timeout doubles with each in a row, so many times at most. 6: as TCP does in ns-2, in which the comparison ran.
+    pub doublings: u32,
     /// After so many timeouts in a row only probes are sent. 5: pFabric's paper, §4.3.
     pub probe_after: u32,
     /// Bytes that wait at a port of a switch at most, in full packets. 13: the Homa paper's comparison.
@@ -36,6 +38,7 @@ impl PFabricSetup {
         frames: Frames::PAPER,
         window: 12,
         timeout: Time::from_micros(24),
+        doublings: 6,
         probe_after: 5,
         queue: 13,
         ack: 40,
