@@ -25,7 +25,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let config = Config { default_deadline: None, ..Config::default() };
+        let config = Config::default();
         World {
             client: Endpoint::new(config.clone(), 40_000, 1).expect("valid"),
             server: Endpoint::new(config, 4000, 2).expect("valid"),

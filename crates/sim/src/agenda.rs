@@ -55,14 +55,21 @@ impl<E: Copy> Agenda<E> {
         }
     }
 
-    /// Takes the next event and its time.
+    /// When the next event is due.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Time, E)> {
+    pub fn next_at(&mut self) -> Option<Time> {
         if self.taken == self.due.len() {
             self.due.clear();
             self.taken = 0;
             self.advance()?;
         }
+        Some(Time::from_picos(self.reached))
+    }
+
+    /// Takes the next event and its time.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, E)> {
+        self.next_at()?;
         let event = self.due[self.taken];
         self.taken += 1;
         self.len -= 1;

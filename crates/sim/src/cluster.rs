@@ -13,6 +13,8 @@ pub struct Cluster<T: Transport> {
     /// What is on its way to each host.
     expected: Vec<Expected>,
     now: Time,
+    /// Whether the application has been told to begin.
+    begun: bool,
     outcomes: Vec<Outcome>,
 }
 
@@ -123,7 +125,7 @@ impl<T: Transport> Cluster<T> {
         let wakes = vec![Time::NEVER; hosts.len()];
         let expected = vec![Expected::default(); hosts.len()];
         let messages = Messages::default();
-        Cluster { network, hosts, wakes, messages, expected, now: Time::ZERO, outcomes: Vec::new() }
+        Cluster { network, hosts, wakes, messages, expected, now: Time::ZERO, begun: false, outcomes: Vec::new() }
     }
 
     /// Share of the time in which a host's link was idle although a message was on its way to it, over all hosts.
@@ -152,18 +154,18 @@ impl<T: Transport> Cluster<T> {
     /// Runs until the application is over, nothing more can happen, or `until`. Returns whether it was over.
     pub fn run(&mut self, application: &mut impl Application, until: Time) -> bool {
         let mut wishes = Wishes::default();
-        if self.now == Time::ZERO {
+        if !std::mem::replace(&mut self.begun, true) {
             application.begin(&mut wishes);
             self.grant(application, &mut wishes);
         }
         while !application.is_over() {
+            // Events of one time keep their order wherever a run pauses.
+            if self.network.agenda.next_at().is_none_or(|at| at > until) {
+                return false;
+            }
             let Some((now, event)) = self.network.agenda.pop() else {
                 return false;
             };
-            if now > until {
-                self.network.agenda.push(now, event);
-                return false;
-            }
             self.now = now;
             match event {
                 Event::Arrive { port, slot } => {

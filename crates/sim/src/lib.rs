@@ -4,6 +4,7 @@ mod agenda;
 mod cluster;
 pub mod load;
 pub mod net;
+mod published;
 pub mod report;
 pub mod run;
 pub mod scenario;
@@ -12,4 +13,5 @@ pub mod transport;
 
 pub use agenda::Agenda;
 pub use cluster::{Application, Cluster, Wishes};
+pub use published::{Published, published};
 pub use time::{Rate, Time};

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// Simulate whole clusters, packet by packet
 ///
-/// Homa is the real protocol core here, the same code that runs on sockets. The same seed gives the same results on every machine.
+/// Homa is the real protocol core here, the same code that runs on sockets. The same seed gives the same results each time.
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     #[command(subcommand)]

@@ -3,9 +3,9 @@
 use crate::out;
 use anyhow::{Context, Result};
 use clap::Args;
-use homarus_sim::report::{self, Published};
 use homarus_sim::run::{self, Outcome};
 use homarus_sim::scenario::{LoadPlan, Scenario};
+use homarus_sim::{Published, published, report};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -83,7 +83,7 @@ fn beside(scenario: &Scenario, outcome: &Outcome) -> Vec<Published> {
     let paper = scenario.cluster == Default::default() && scenario.switch == Default::default();
     match &scenario.load {
         LoadPlan::Poisson { load, echo: false, .. } if paper && (load - 0.8).abs() < 1e-9 => {
-            scenario.workload().map_or_else(Vec::new, |workload| report::published(&workload, &outcome.transport))
+            scenario.workload().map_or_else(Vec::new, |workload| published(&workload, &outcome.transport))
         }
         _ => Vec::new(),
     }

@@ -42,7 +42,7 @@ impl Endpoint {
         self.stats.incast_marked += u64::from(incast);
         self.update_send_rank(key);
         if patience.is_some() {
-            self.arm_later(now, key);
+            self.arm(key);
         }
         Ok(RpcId(id))
     }

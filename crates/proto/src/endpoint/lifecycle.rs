@@ -140,34 +140,6 @@ impl Endpoint {
         }
     }
 
-    /// Makes sure that a new RPC is looked at when its deadline has passed. Sending sets its timer anyway, and soon: until all
-    /// that may be sent has been it is only noted, unless the deadline is near.
-    pub(super) fn arm_later(&mut self, now: Instant, key: RpcKey) {
-        let rpc = &self.rpcs[key];
-        if rpc.deadline < now + self.config.resend_max || self.unarmed.len() >= Endpoint::MOST_UNARMED {
-            self.arm(key);
-            return;
-        }
-        if self.unarmed.is_empty() {
-            self.unarmed_since = now;
-        }
-        self.unarmed.push((key, rpc.born));
-    }
-
-    /// Sets the timers of new RPCs that sending has not set.
-    pub(super) fn arm_noted(&mut self) {
-        let mut unarmed = std::mem::take(&mut self.unarmed);
-        for (key, born) in unarmed.drain(..) {
-            if self.rpcs.get(key).is_some_and(|rpc| rpc.born == born && rpc.timer == Instant::FAR_FUTURE) {
-                self.arm(key);
-            }
-        }
-        self.unarmed = unarmed;
-    }
-
-    /// Most RPCs that are only noted.
-    const MOST_UNARMED: usize = 4_096;
-
     pub(super) fn arm_at(&mut self, key: RpcKey, at: Instant) {
         let at = Timers::rounded(at);
         let rpc = &mut self.rpcs[key];

@@ -65,9 +65,6 @@ pub struct Endpoint {
     timers: Timers,
     /// Timers being handled; kept for its memory.
     fired: Vec<(Instant, RpcKey)>,
-    /// New RPCs, each with its birth, whose timers are set when all that may be sent has been, and the time of the first.
-    unarmed: Vec<(RpcKey, u64)>,
-    unarmed_since: Instant,
     /// Messages being granted; kept for its memory.
     active: Vec<RpcKey>,
     /// Control packets to send.
@@ -117,8 +114,6 @@ impl Endpoint {
             pacer: Pacer::new(config.pacing),
             timers: Timers::new(),
             fired: Vec::new(),
-            unarmed: Vec::new(),
-            unarmed_since: Instant::ZERO,
             active: Vec::new(),
             control: VecDeque::new(),
             events: VecDeque::new(),

@@ -27,11 +27,7 @@ impl Endpoint {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let mtu = self.config.mtu as u32;
         let paced = !self.send_queue.is_empty() && !self.pacer.has_room(self.now, mtu);
-        let noted = (!self.unarmed.is_empty()).then(|| self.unarmed_since + self.config.resend_max);
-        let timer = match (self.timers.next(), noted) {
-            (Some(timer), Some(noted)) => Some(timer.min(noted)),
-            (timer, noted) => timer.or(noted),
-        };
+        let timer = self.timers.next();
         if !paced {
             return timer;
         }
@@ -42,7 +38,6 @@ impl Endpoint {
     /// Does what time demands. Early calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance(now);
-        self.arm_noted();
         let mut fired = std::mem::take(&mut self.fired);
         // What one RPC does may make another one due at once.
         while self.timers.fire(now, &mut fired) {

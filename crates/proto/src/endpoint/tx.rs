@@ -28,10 +28,7 @@ impl Endpoint {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let now = self.advance(now);
         self.issue_grants(now);
-        let Some(transmit) = self.control.pop_front().or_else(|| self.next_data(now)) else {
-            self.arm_noted();
-            return None;
-        };
+        let transmit = self.control.pop_front().or_else(|| self.next_data(now))?;
         self.stats.packets_sent += 1;
         self.pacer.sent(transmit.len() as u64 + OVERHEAD);
         Some(transmit)

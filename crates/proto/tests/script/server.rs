@@ -169,6 +169,25 @@ fn rejected_request(config: Config, told_at_once: bool) {
     assert_eq!(script.endpoint.view().server_rpcs, 0);
 }
 
+/// What a client sent may be starved by higher priorities for longer than a dead peer is waited for; its questions are not.
+#[test]
+fn a_request_that_its_client_asks_about_is_not_given_up() {
+    for (asks, kept) in [(true, 1), (false, 0)] {
+        let mut script = Script::new(linux_like());
+        script.gets_data(PEER_ID, &contents(20_000), 0..1_424).expect("taken");
+        for _ in 0..100 {
+            if asks {
+                script.gets(PEER_ID, Packet::Resend { offset: 0, length: -1, priority: 7 }).expect("taken");
+            } else {
+                // The peer lives, but says nothing about this request.
+                let _ = script.gets(PEER_ID + 2, Packet::Busy);
+            }
+            script.waits(Duration::from_millis(100));
+        }
+        assert_eq!(script.endpoint.view().server_rpcs, kept, "asks: {asks}");
+    }
+}
+
 #[test]
 fn the_answer_to_a_client_that_has_gone_is_refused() {
     let mut script = Script::new(linux_like());

@@ -3,11 +3,11 @@ use super::port::PortSpec;
 use crate::Time;
 
 /// Credits (InfiniBand's link layer): a port sends only into room that the other end has said to be free, counted for each
-/// virtual lane in blocks.
+/// virtual lane in blocks. The values by default are chosen here, not read in a publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditRules {
-    /// Bytes of input buffer for each link and virtual lane. 32 KB: an eighth of what switch chips had for a port; there
-    /// must be room for a round trip at the link's rate, or the link stands still between credits.
+    /// Bytes of input buffer for each link and virtual lane. 32 KB. There must be room for a round trip at the link's
+    /// rate, or the link stands still between credits.
     pub buffer: u32,
     /// Bytes of the longest packet: a lane with less room than this waits.
     pub longest: u32,

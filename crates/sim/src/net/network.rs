@@ -176,7 +176,7 @@ impl<S> Network<S> {
         let slot = self.packets.insert(packet);
         if outside {
             let packet = self.packets.get(slot);
-            let delay = self.topology.ideal(packet.from, packet.to, [0]);
+            let delay = self.topology.latency(packet.from, packet.to);
             self.agenda.push(now + delay, Event::Outside { slot });
         } else {
             self.enqueue(now, host, slot);

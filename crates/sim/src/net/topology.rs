@@ -167,6 +167,17 @@ impl Topology {
         path
     }
 
+    /// The fixed delays on the way from one host to another.
+    pub(crate) fn latency(&self, from: u32, to: u32) -> Time {
+        let mut port = self.ports[from as usize];
+        let mut latency = port.delay;
+        while let Node::Switch(switch) = port.to {
+            port = self.ports[self.route(switch, to).first as usize];
+            latency += port.delay;
+        }
+        latency
+    }
+
     /// Time that a message takes alone on an idle network whose switches store and forward: the last of its frames leaves
     /// once all have, and is stored and forwarded on the way. `frames` are bytes on the wire, one after the other.
     pub fn ideal(&self, from: u32, to: u32, frames: impl IntoIterator<Item = u32>) -> Time {

@@ -1,5 +1,5 @@
-use super::published::Published;
 use crate::net::Hop;
+use crate::published::Published;
 use crate::run::Outcome;
 use std::fmt::Write;
 

@@ -1,3 +1,4 @@
+use crate::published;
 use hdrhistogram::Histogram;
 use homarus_workloads::Workload;
 use serde::Serialize;
@@ -44,25 +45,27 @@ pub struct Bin {
     pub p99: f64,
 }
 
+/// The ranges that results are told by, as shares of the messages, the shortest first.
+pub(crate) const RANGES: [(&str, f64, f64); 4] =
+    [("smallest 10 %", 0.0, 0.1), ("smallest 50 %", 0.0, 0.5), ("all", 0.0, 1.0), ("largest 1 %", 0.99, 1.0)];
+
 /// Slowdowns are kept in thousandths.
 const SCALE: f64 = 1_000.0;
 
 impl Bins {
-    /// Bins for the lengths of a workload.
+    /// Bins for the lengths of a workload: those by which results were published, where there are any.
     pub fn of(workload: &Workload) -> Bins {
-        let (mut uppers, mut cumulative) = (Vec::new(), Vec::new());
-        let mut last = 0.0;
-        for step in workload.steps() {
-            if step.cumulative - last >= 0.01 - 1e-9 || step.cumulative >= 1.0 {
-                uppers.push(step.size);
-                cumulative.push(step.cumulative);
-                last = step.cumulative;
+        let mut bounds = published::lengths(workload);
+        if bounds.is_empty() {
+            let mut last = 0.0;
+            for step in workload.steps() {
+                if step.cumulative - last >= 0.01 - 1e-9 || step.cumulative >= 1.0 {
+                    bounds.push((step.size, step.cumulative));
+                    last = step.cumulative;
+                }
             }
         }
-        Bins::with(uppers, cumulative)
-    }
-
-    fn with(uppers: Vec<u32>, cumulative: Vec<f64>) -> Bins {
+        let (uppers, cumulative): (Vec<u32>, Vec<f64>) = bounds.into_iter().unzip();
         let cell = || Histogram::new(3).unwrap_or_else(|e| unreachable!("a histogram of three digits: {e}"));
         Bins { cells: uppers.iter().map(|_| cell()).collect(), uppers, cumulative }
     }
@@ -92,9 +95,7 @@ impl Bins {
 
     /// The ranges that results are told by: the smallest tenth and half of the messages, all, and the largest hundredth.
     pub fn ranges(&self) -> Vec<Range> {
-        let ranges =
-            [("smallest 10 %", 0.0, 0.1), ("smallest 50 %", 0.0, 0.5), ("all", 0.0, 1.0), ("largest 1 %", 0.99, 1.0)];
-        ranges.into_iter().filter_map(|(what, from, to)| self.range(what, from, to)).collect()
+        RANGES.into_iter().filter_map(|(what, from, to)| self.range(what, from, to)).collect()
     }
 
     /// The bins that overlap a range of percentiles.

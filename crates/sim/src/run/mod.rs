@@ -3,6 +3,7 @@
 mod bins;
 mod outcome;
 
+pub(crate) use bins::RANGES;
 pub use bins::{Bin, Bins, Range};
 pub use outcome::{HopUse, Outcome, Rounds};
 

@@ -2,7 +2,8 @@ use super::super::rdma::Congestion;
 use crate::{Rate, Time};
 
 /// InfiniBand's congestion control (Architecture Specification, annex A10): each notification moves a queue pair up a table
-/// of delays between packets, a timer moves it down again.
+/// of delays between packets, a timer moves it down again. The values by default are recalled or chosen here, not read in a
+/// publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRules {
     /// Steps up with each notification (CCTI_Increase). 1.
